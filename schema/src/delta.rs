@@ -5,9 +5,7 @@
 
 use crate::limits::{Limits, PART_BYTES};
 use crate::prom::{self, Problem};
-use crate::record::{
-    Bytes, Family, Record, Scrape, Series, Shape, Text, TextBody, Values,
-};
+use crate::record::{Bytes, Family, Record, Scrape, Series, Shape, Text, TextBody, Values};
 use std::collections::{BTreeMap, HashMap};
 
 /// What is known of a reading besides its values.
@@ -179,11 +177,8 @@ impl Encoder {
             *old = value;
             differs
         });
-        let outcome = Outcome {
-            samples: self.values.len(),
-            changed: changes.len(),
-            ..Outcome::default()
-        };
+        let outcome =
+            Outcome { samples: self.values.len(), changed: changes.len(), ..Outcome::default() };
         if keyframe {
             self.restate(head.t, out);
         }
@@ -478,9 +473,9 @@ impl Decoder {
     /// Takes the next record, in file order.
     pub fn push(&mut self, record: &Record) -> Decoded<'_> {
         match record {
-            Record::Series(series) => self.declare(series.src, |state, limits| {
-                state.series(series, limits)
-            }),
+            Record::Series(series) => {
+                self.declare(series.src, |state, limits| state.series(series, limits))
+            }
             Record::Shape(shape) => self.declare(shape.src, |state, _| state.declare_shape(shape)),
             Record::Scrape(scrape) => match self.sources.get_mut(&scrape.src) {
                 Some(state) => state.reading(scrape),
@@ -615,7 +610,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn head(t: u64) -> Head {
-        Head { t, dur_ns: 10, status: Some(200), peer: Some("127.0.0.1:1".into()), ..Head::default() }
+        Head {
+            t,
+            dur_ns: 10,
+            status: Some(200),
+            peer: Some("127.0.0.1:1".into()),
+            ..Head::default()
+        }
     }
 
     /// The reading an exposition decodes to: series and bits, in order.
@@ -629,9 +630,8 @@ mod tests {
         }
         let (src, pairs) = last?;
         let names = decoder.names(src);
-        let named = pairs.into_iter().map(|(id, v)| {
-            (names[id as usize].lossy().into_owned(), v.to_bits())
-        });
+        let named =
+            pairs.into_iter().map(|(id, v)| (names[id as usize].lossy().into_owned(), v.to_bits()));
         Some(named.collect())
     }
 
@@ -790,7 +790,7 @@ mod tests {
         ) {
             let (mut encoder, mut decoder) = (Encoder::new(0), Decoder::default());
             for (i, lines) in bodies.iter().enumerate() {
-                let body: String = lines.iter().map(|(n, v)| format!("{n} {v}\n")).collect();
+                let body = lines.iter().fold(String::new(), |b, (n, v)| b + n + " " + v + "\n");
                 let mut out = Vec::new();
                 let keyframe = keyframes >> i & 1 == 1;
                 encoder.exposition(&head(i as u64), body.as_bytes(), keyframe, None, &mut out);

@@ -175,7 +175,8 @@ fn sample(line: &[u8]) -> Result<Sample<'_>, Refusal> {
     let (series, rest) = line.split_at(end);
     let (value, rest) = word(trim(rest));
     let number = number(value).ok_or(Refusal::Value)?;
-    let (stamp, rest) = if rest.first() == Some(&b'#') { (&rest[..0], rest) } else { word(rest) };
+    let (stamp, rest): (&[u8], _) =
+        if rest.first() == Some(&b'#') { (&[], rest) } else { word(rest) };
     let stamp_ms = if stamp.is_empty() { None } else { Some(timestamp(stamp)?) };
     // OpenMetrics appends exemplars behind `#`.
     if !rest.is_empty() && rest.first() != Some(&b'#') {
@@ -219,6 +220,9 @@ fn series_end(line: &[u8]) -> Result<usize, Refusal> {
     }
     Ok(pairs.at)
 }
+
+/// A label's name and its value, escapes as they are.
+type Pair<'a> = (&'a [u8], &'a [u8]);
 
 /// Walks a series: the metric's name, then one label after the other.
 struct Pairs<'a> {
@@ -267,7 +271,7 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    fn next(&mut self) -> Result<Option<(&'a [u8], &'a [u8])>, Refusal> {
+    fn next(&mut self) -> Result<Option<Pair<'a>>, Refusal> {
         loop {
             if !self.braces {
                 return Ok(None);
