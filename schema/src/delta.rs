@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// What is known of a reading besides its values.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Head {
+pub struct ReadingHead {
     /// When the request was sent, ns since the recording began.
     pub t: u64,
     /// How long the reading took, in ns.
@@ -95,7 +95,7 @@ impl Encoder {
     /// [`UNPARSED_TEXTS`] expositions with lines that were not understood are kept unasked.
     pub fn exposition(
         &mut self,
-        head: &Head,
+        head: &ReadingHead,
         body: &[u8],
         keyframe: bool,
         keep: Option<&str>,
@@ -126,7 +126,7 @@ impl Encoder {
         out: &mut Vec<Record>,
     ) {
         self.skeleton = None;
-        let head = Head { t, dur_ns, ..Head::default() };
+        let head = ReadingHead { t, dur_ns, ..ReadingHead::default() };
         let (names, values): (Vec<Text>, Vec<f64>) =
             samples.iter().map(|(name, value)| (Text::from(*name), *value)).unzip();
         let scrape = self.reading(&head, names, values, BTreeMap::new(), keyframe, out);
@@ -166,7 +166,7 @@ impl Encoder {
 
     fn reread(
         &mut self,
-        head: &Head,
+        head: &ReadingHead,
         mut changes: Vec<(u32, f64)>,
         keyframe: bool,
         out: &mut Vec<Record>,
@@ -188,7 +188,7 @@ impl Encoder {
 
     fn parse(
         &mut self,
-        head: &Head,
+        head: &ReadingHead,
         body: &[u8],
         keyframe: bool,
         out: &mut Vec<Record>,
@@ -219,7 +219,7 @@ impl Encoder {
     /// One reading from its names and values, whatever they came from.
     fn reading(
         &mut self,
-        head: &Head,
+        head: &ReadingHead,
         names: Vec<Text>,
         values: Vec<f64>,
         families: BTreeMap<String, Family>,
@@ -304,7 +304,7 @@ impl Encoder {
         out.push(self.shape_record(t));
     }
 
-    fn full(&mut self, head: &Head) -> Scrape {
+    fn full(&mut self, head: &ReadingHead) -> Scrape {
         // A reader may begin at any full reading: it gets the peer again.
         self.peer = None;
         let mut scrape = self.delta(head, &[]);
@@ -314,7 +314,7 @@ impl Encoder {
         scrape
     }
 
-    fn delta(&mut self, head: &Head, changes: &[(u32, f64)]) -> Scrape {
+    fn delta(&mut self, head: &ReadingHead, changes: &[(u32, f64)]) -> Scrape {
         let peer = if head.peer == self.peer { None } else { head.peer.clone() };
         self.peer.clone_from(&head.peer);
         Scrape {
@@ -609,13 +609,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn head(t: u64) -> Head {
-        Head {
+    fn head(t: u64) -> ReadingHead {
+        ReadingHead {
             t,
             dur_ns: 10,
             status: Some(200),
             peer: Some("127.0.0.1:1".into()),
-            ..Head::default()
+            ..ReadingHead::default()
         }
     }
 
