@@ -1,5 +1,7 @@
 //! `docs/format.md` says what the code says: its tables are printed from the record kinds.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use inferlint_schema::limits::Limits;
 use inferlint_schema::record::{KINDS, Key};
 use std::fmt::Write as _;

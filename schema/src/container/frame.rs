@@ -73,7 +73,7 @@ pub(super) fn skippable_len(bytes: &[u8]) -> Option<u64> {
 }
 
 /// The map inside a skippable frame with this magic and tag. `None`: another frame.
-pub(super) fn tagged<'a>(frame: &'a [u8], magic: [u8; 4], tag: [u8; 8]) -> Option<&'a [u8]> {
+pub(super) fn tagged(frame: &[u8], magic: [u8; 4], tag: [u8; 8]) -> Option<&[u8]> {
     let rest = frame.strip_prefix(&magic)?;
     rest.get(4..)?.strip_prefix(&tag)
 }
