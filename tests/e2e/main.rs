@@ -1,1 +1,3 @@
-//! End-to-end tests.
+//! End-to-end tests: what needs the real binaries or the whole workspace.
+
+mod crates;
