@@ -1,0 +1,151 @@
+//! The command line.
+
+use crate::engine::Engine;
+use crate::load::{Inputs, Loose};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Judges a recorded benchmark run: one verdict for each way its numbers could mislead.
+#[derive(Debug, Parser)]
+#[command(name = "inferlint-analyze", version, max_term_width = 100, after_help = EXIT)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT: &str = "Exit status: 0 no tripwire failed, 1 one failed (with --strict, or warned), \
+2 none failed and one could not decide, 3 the input could not be read or the call was wrong.";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Judge runs and print one verdict per tripwire and load point
+    Check(Box<Check>),
+    /// Print what a tripwire checks, why it matters and what to do
+    Explain(Explain),
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+#[command(after_help = CHECK_EXAMPLES)]
+pub struct Check {
+    /// What is read
+    #[command(flatten)]
+    pub input: Input,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    pub format: Format,
+    /// Judge these tripwires only, by code or name
+    #[arg(long, value_name = "T1,T8", value_delimiter = ',', help_heading = "Judging")]
+    pub only: Vec<String>,
+    /// Exit with 1 on a warning too
+    #[arg(long, help_heading = "Judging")]
+    pub strict: bool,
+    /// Waive a tripwire that fails or warns, with a reason that is shown
+    #[arg(long, value_name = "T1=REASON", help_heading = "Judging")]
+    pub accept: Vec<String>,
+}
+
+const CHECK_EXAMPLES: &str = "Examples:
+  inferlint-analyze check run.ilb
+  inferlint-analyze check run-folder --requested 32 --format json
+  inferlint-analyze check --before before.prom --after after.prom --result bench.json
+  inferlint-analyze check run.ilb --accept T9=\"short outputs on purpose\"";
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// A tripwire's code or name, e.g. T8 or concurrency-not-reached
+    #[arg(required_unless_present = "all")]
+    pub tripwire: Option<String>,
+    /// Explain every tripwire
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// One document of the form inferlint.results/1
+    Json,
+}
+
+/// What is read.
+#[derive(Debug, Args)]
+pub struct Input {
+    /// Bundles (.ilb, also inside .gz) and run folders
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Server log; each further one is another start
+    #[arg(long, value_name = "FILE", help_heading = "Loose files")]
+    boot_log: Vec<PathBuf>,
+    /// Metrics before the load: exposition text or *.snapshot.json
+    #[arg(long, value_name = "FILE", help_heading = "Loose files")]
+    before: Option<PathBuf>,
+    /// Metrics after the load
+    #[arg(long, value_name = "FILE", help_heading = "Loose files")]
+    after: Option<PathBuf>,
+    /// Samples during the load: *.series.jsonl
+    #[arg(long, value_name = "FILE", help_heading = "Loose files")]
+    series: Option<PathBuf>,
+    /// The load tool's result file
+    #[arg(long, value_name = "FILE", help_heading = "Loose files")]
+    result: Option<PathBuf>,
+    /// The load tool's output
+    #[arg(long, value_name = "FILE", help_heading = "Loose files")]
+    load_log: Option<PathBuf>,
+    /// Requests at once that the load asked for, where nothing recorded tells
+    #[arg(long, value_name = "N", help_heading = "Judging")]
+    requested: Option<f64>,
+    /// The engine this is evidence of; other evidence is refused
+    #[arg(long, env = "INFERLINT_ENGINE", value_name = "NAME", help_heading = "Judging",
+        value_parser = engine)]
+    engine: Option<&'static Engine>,
+}
+
+fn engine(name: &str) -> Result<&'static Engine, String> {
+    Engine::named(name).ok_or_else(|| {
+        let known: Vec<&str> = crate::engine::ENGINES.iter().map(|engine| engine.name).collect();
+        format!("known engines: {}", known.join(", "))
+    })
+}
+
+impl From<Input> for Inputs {
+    fn from(input: Input) -> Self {
+        Self {
+            paths: input.paths,
+            loose: Loose {
+                boot_logs: input.boot_log,
+                before: input.before,
+                after: input.after,
+                series: input.series,
+                result: input.result,
+                load_log: input.load_log,
+            },
+            requested: input.requested,
+            engine: input.engine,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent_and_every_option_has_help() {
+        let mut command = Cli::command();
+        command.clone().debug_assert();
+        command.build();
+        for sub in command.get_subcommands() {
+            for argument in sub.get_arguments() {
+                let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+                assert!(!help.is_empty(), "{} {}", sub.get_name(), argument.get_id());
+            }
+        }
+    }
+}

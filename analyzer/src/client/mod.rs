@@ -1,0 +1,224 @@
+//! Result files of load tools: one file a tool.
+//!
+//! Python writers leave bare `Infinity` and `NaN` in their JSON, and several append one document
+//! after another to the same file. Both are read; what was done about them is kept.
+
+mod sglang;
+mod trtllm;
+mod vllm;
+
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// What a load tool says it did.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ClientResult {
+    /// The tool, e.g. `vllm bench serve`.
+    pub tool: &'static str,
+    /// Requests that succeeded.
+    pub completed: u64,
+    /// Requests that failed. `None`: the file does not say.
+    pub failed: Option<u64>,
+    /// Requests that were to be sent. `None`: the file does not say.
+    pub num_prompts: Option<u64>,
+    /// Prompt tokens of the requests that succeeded.
+    pub input_tokens: Option<u64>,
+    /// Output tokens of the requests that succeeded.
+    pub output_tokens: Option<u64>,
+    /// Output tokens as the tool counts them itself from the text.
+    pub retokenized: Option<u64>,
+    /// The tool's own duration in seconds.
+    pub duration_s: Option<f64>,
+    /// Requests at once that were asked for. `None`: unlimited, or the file does not say.
+    pub max_concurrency: Option<f64>,
+    /// Requests a second that were asked for. `None`: unlimited, or the file does not say.
+    pub rate: Option<f64>,
+    /// Output tokens asked for a request. `None`: the file does not say.
+    pub output_len: Option<u64>,
+    /// Latency figures in ms by the tool's own key, e.g. `median_ttft_ms`.
+    pub latencies: BTreeMap<String, f64>,
+    /// Documents in the file; this is the last.
+    pub documents: usize,
+    /// Bare `NaN` and `Infinity` that were read as absent.
+    pub not_finite: usize,
+}
+
+/// What a load tool's arguments ask for, by the names that phases use. The three engines' own tools
+/// share these flags.
+const FLAGS: &[(&str, &[&str])] = &[
+    ("concurrency", &["--max-concurrency"]),
+    ("rate", &["--request-rate"]),
+    ("num_prompts", &["--num-prompts"]),
+    ("input_len", &["--random-input-len", "--random-input", "--input-len"]),
+    ("output_len", &["--random-output-len", "--random-output", "--output-len"]),
+    ("prefix_len", &["--random-prefix-len"]),
+    ("range_ratio", &["--random-range-ratio"]),
+    ("dataset", &["--dataset-name"]),
+    ("seed", &["--seed"]),
+    ("warmups", &["--num-warmups", "--warmup-requests"]),
+];
+
+/// The parameters that a load tool's arguments name, as `--flag value` or `--flag=value`.
+pub fn params(argv: &[String]) -> BTreeMap<String, String> {
+    let mut params = BTreeMap::new();
+    for (i, argument) in argv.iter().enumerate() {
+        let (flag, value) = match argument.split_once('=') {
+            Some((flag, value)) => (flag, Some(value)),
+            None => (argument.as_str(), argv.get(i + 1).map(String::as_str)),
+        };
+        let known = FLAGS.iter().find(|(_, flags)| flags.contains(&flag));
+        if let (Some((name, _)), Some(value)) = (known, value) {
+            params.insert((*name).to_owned(), value.to_owned());
+        }
+    }
+    params
+}
+
+/// A load tool's result format.
+struct Format {
+    recognise: fn(&Map<String, Value>) -> bool,
+    parse: fn(&Map<String, Value>) -> Option<ClientResult>,
+}
+
+/// Most specific first: the formats share most keys.
+static FORMATS: &[Format] = &[trtllm::BENCH, sglang::SERVING, trtllm::SERVING, vllm::SERVE];
+
+impl ClientResult {
+    /// Reads a result file: the last document of a known format.
+    ///
+    /// # Errors
+    /// In words, when nothing in it is the result of a tool that is known.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (clean, not_finite) = without_bare_constants(text);
+        let mut found = None;
+        let mut documents = 0;
+        let mut error = None;
+        for document in serde_json::Deserializer::from_str(&clean).into_iter::<Value>() {
+            match document {
+                Ok(Value::Object(map)) => {
+                    documents += 1;
+                    let format = FORMATS.iter().find(|format| (format.recognise)(&map));
+                    found = format.and_then(|format| (format.parse)(&map)).or(found);
+                }
+                Ok(_) => {}
+                Err(problem) => {
+                    error = Some(problem);
+                    break;
+                }
+            }
+        }
+        match (found, error) {
+            (Some(found), _) => Ok(Self { documents, not_finite, ..found }),
+            (None, Some(problem)) => Err(format!("no JSON: {problem}")),
+            (None, None) => Err("JSON, but of no load tool that is known".into()),
+        }
+    }
+}
+
+/// Replaces `NaN`, `Infinity` and `-Infinity` outside strings by `null`, and counts them.
+fn without_bare_constants(text: &str) -> (String, usize) {
+    let mut out = String::with_capacity(text.len());
+    let mut replaced = 0;
+    let mut rest = text;
+    let mut in_string = false;
+    while let Some(c) = rest.chars().next() {
+        let constant =
+            ["-Infinity", "Infinity", "NaN"].iter().find(|name| rest.starts_with(**name));
+        if let Some(name) = constant.filter(|_| !in_string) {
+            out.push_str("null");
+            replaced += 1;
+            rest = rest.get(name.len()..).unwrap_or_default();
+            continue;
+        }
+        let mut taken = c.len_utf8();
+        if in_string && c == '\\' {
+            taken += rest.chars().nth(1).map_or(0, char::len_utf8);
+        } else if c == '"' {
+            in_string = !in_string;
+        }
+        out.push_str(rest.get(..taken).unwrap_or_default());
+        rest = rest.get(taken..).unwrap_or_default();
+    }
+    (out, replaced)
+}
+
+/// A count; tools write some of them as floats, or a float a hair off.
+fn count(map: &Map<String, Value>, key: &str) -> Option<u64> {
+    let value = map.get(key)?.as_f64()?;
+    (value >= 0.0 && (value - value.round()).abs() < 0.5).then(|| value.round() as u64)
+}
+
+/// A finite number.
+fn number(map: &Map<String, Value>, key: &str) -> Option<f64> {
+    map.get(key)?.as_f64().filter(|value| value.is_finite())
+}
+
+/// The keys that three tools share: `completed`, `total_output_tokens`, `*_ttft_ms`…
+fn common(tool: &'static str, map: &Map<String, Value>) -> Option<ClientResult> {
+    let latencies = map
+        .iter()
+        .filter(|(key, _)| key.ends_with("_ms"))
+        .filter_map(|(key, value)| Some((key.clone(), value.as_f64()?)))
+        .collect();
+    Some(ClientResult {
+        tool,
+        completed: count(map, "completed")?,
+        failed: count(map, "failed"),
+        num_prompts: count(map, "num_prompts"),
+        input_tokens: count(map, "total_input_tokens"),
+        output_tokens: count(map, "total_output_tokens"),
+        duration_s: number(map, "duration"),
+        max_concurrency: number(map, "max_concurrency"),
+        rate: number(map, "request_rate"),
+        latencies,
+        ..ClientResult::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_of_appended_documents_counts() {
+        let text = concat!(
+            r#"{"backend":"vllm","num_prompts":4,"completed":4,"total_output_tokens":9}"#,
+            "\n",
+            r#"{"backend":"vllm","num_prompts":8,"completed":7,"total_output_tokens":11}"#
+        );
+        let result = ClientResult::parse(text).unwrap();
+        assert_eq!((result.completed, result.documents), (7, 2));
+    }
+
+    #[test]
+    fn bare_constants_are_absent_and_strings_are_left_alone() {
+        let (clean, replaced) =
+            without_bare_constants(r#"{"a": -Infinity, "b": "NaN \" Infinity", "c": [NaN]}"#);
+        assert_eq!(clean, r#"{"a": null, "b": "NaN \" Infinity", "c": [null]}"#);
+        assert_eq!(replaced, 2);
+    }
+
+    #[test]
+    fn what_is_no_result_is_said_to_be_none() {
+        assert!(ClientResult::parse("<html>").unwrap_err().starts_with("no JSON"));
+        assert!(ClientResult::parse("").is_err());
+        assert!(ClientResult::parse(r#"{"a":1}"#).unwrap_err().contains("no load tool"));
+    }
+
+    #[test]
+    fn arguments_name_what_was_asked() {
+        let argv = "vllm bench serve --max-concurrency 32 --num-prompts=48 --save-result";
+        let argv: Vec<String> = argv.split(' ').map(str::to_owned).collect();
+        let params: Vec<_> = params(&argv).into_iter().collect();
+        assert_eq!(
+            params,
+            [("concurrency".into(), "32".into()), ("num_prompts".into(), "48".into())]
+        );
+    }
+
+    #[test]
+    fn a_cut_last_document_leaves_the_one_before() {
+        let text = r#"{"backend":"vllm","num_prompts":4,"completed":4} {"backend":"vl"#;
+        assert_eq!(ClientResult::parse(text).unwrap().completed, 4);
+    }
+}

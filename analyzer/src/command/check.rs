@@ -1,0 +1,86 @@
+//! `check`: judge runs.
+
+use crate::cli::{Check, Format};
+use crate::error::InputError;
+use crate::finding::{Finding, Status};
+use crate::load::{self, Inputs};
+use crate::output::{Judged, exit_status, json, text};
+use crate::tripwire::{self, TRIPWIRES, Tripwire};
+use std::io::IsTerminal;
+
+/// A tripwire that the user waives, with the reason.
+struct Accepted {
+    code: &'static str,
+    reason: String,
+}
+
+pub(super) fn run(arguments: Check) -> Result<u8, InputError> {
+    let chosen = chosen(&arguments.only)?;
+    let accepted = accepted(&arguments.accept)?;
+    let inputs = Inputs::from(arguments.input);
+    let runs = load::open(&inputs)?;
+    let mut judged: Vec<Judged<'_>> = runs
+        .iter()
+        .map(|run| Judged { run: Some(run), findings: tripwire::judge(run, &chosen) })
+        .collect();
+    let comparison = tripwire::compare(&runs, &chosen);
+    match (runs.len(), judged.first_mut()) {
+        (1, Some(only)) => {
+            only.findings.extend(comparison);
+            only.findings.sort_by_key(|finding| tripwire::order(finding.tripwire));
+        }
+        _ if !comparison.is_empty() => judged.push(Judged { run: None, findings: comparison }),
+        _ => {}
+    }
+    for finding in judged.iter_mut().flat_map(|judged| &mut judged.findings) {
+        waive(finding, &accepted);
+    }
+    let output = match arguments.format {
+        Format::Text => text::report(&judged, std::io::stdout().is_terminal()),
+        Format::Json => format!("{:#}\n", json::document(&judged)),
+    };
+    super::print(&output)?;
+    Ok(exit_status(&judged, arguments.strict))
+}
+
+fn chosen(only: &[String]) -> Result<Vec<&'static Tripwire>, InputError> {
+    if only.is_empty() {
+        return Ok(TRIPWIRES.to_vec());
+    }
+    let mut chosen = only.iter().map(|name| known(name)).collect::<Result<Vec<_>, _>>()?;
+    chosen.sort_by_key(|tripwire| tripwire::order(tripwire.code));
+    chosen.dedup_by_key(|tripwire| tripwire.code);
+    Ok(chosen)
+}
+
+/// The tripwire of that code or name, or an error that says how to find one.
+pub(super) fn known(name: &str) -> Result<&'static Tripwire, InputError> {
+    tripwire::named(name.trim()).ok_or_else(|| InputError::Call {
+        what: format!("no tripwire is called {name:?}"),
+        help: "inferlint-analyze explain --all lists them".into(),
+    })
+}
+
+fn accepted(arguments: &[String]) -> Result<Vec<Accepted>, InputError> {
+    let parse = |argument: &String| {
+        let (name, reason) = argument.split_once('=').unwrap_or((argument, ""));
+        let reason = reason.trim();
+        if reason.is_empty() {
+            return Err(InputError::Call {
+                what: format!("--accept {argument}: no reason"),
+                help: "give one, as in --accept T1=\"small cache on purpose\"".into(),
+            });
+        }
+        Ok(Accepted { code: known(name)?.code, reason: reason.to_owned() })
+    };
+    arguments.iter().map(parse).collect()
+}
+
+fn waive(finding: &mut Finding, accepted: &[Accepted]) {
+    let Some(waiver) = accepted.iter().find(|waiver| waiver.code == finding.tripwire) else {
+        return;
+    };
+    if matches!(finding.status, Status::Fail | Status::Warn) {
+        finding.waive(&waiver.reason);
+    }
+}

@@ -1,0 +1,33 @@
+//! The commands: one file each, from parsed arguments to an exit status.
+
+mod check;
+mod explain;
+
+use crate::cli::{Cli, Command};
+use crate::error::InputError;
+use std::io::{self, Write};
+
+/// Exit status of an input that could not be read and of a wrong call.
+pub const UNUSABLE: u8 = 3;
+
+/// Does what the command line says; returns the exit status.
+///
+/// # Errors
+/// When an input is of no use or the call makes no sense; the exit status is then [`UNUSABLE`].
+pub fn run(cli: Cli) -> Result<u8, InputError> {
+    match cli.command {
+        Command::Check(arguments) => check::run(*arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+    }
+}
+
+/// Writes results to stdout. A reader that went away is no error.
+fn print(text: &str) -> Result<(), InputError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(InputError::Io { path: "standard output".into(), error })
+        }
+        _ => Ok(()),
+    }
+}

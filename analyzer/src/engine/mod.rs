@@ -1,0 +1,206 @@
+//! What an inference engine calls the things that checks speak of.
+//!
+//! A check asks for a [`Signal`]; the engine's table says under which metric names it is exported,
+//! which series of a metric may be added, and which sibling proves that an absent series reads 0.
+//! One file an engine.
+
+mod sglang;
+mod trtllm;
+mod vllm;
+
+use crate::evidence::{Log, RunningLimit};
+
+/// Something a server exports, whatever the engine calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Signal {
+    /// Requests being worked on now.
+    Running,
+    /// Requests that wait to be worked on now.
+    Waiting,
+    /// Share of the KV cache in use, 0..1.
+    KvUsage,
+    /// Requests thrown out of the KV cache to be computed again (vLLM: preempted, SGLang: retracted).
+    Preemptions,
+    /// Requests paused now.
+    Paused,
+    /// Prompt tokens of requests, cached ones included.
+    PromptTokens,
+    /// Prompt tokens that came from a cache.
+    CachedPromptTokens,
+    /// Prompt tokens by where they came from (label `source` or `mode`).
+    PromptTokensBySource,
+    /// Tokens looked up in the prefix cache.
+    PrefixQueries,
+    /// Tokens found in the prefix cache.
+    PrefixHits,
+    /// Prompt tokens computed in prefill, those computed again after a preemption included.
+    PrefillTokens,
+    /// Generated tokens.
+    GenerationTokens,
+    /// Finished requests, by reason where the engine tells it.
+    Finished,
+    /// Generated tokens of finished requests.
+    FinishedTokens,
+    /// Requests the server refused to queue.
+    Rejections,
+    /// Requests the server aborted.
+    Aborts,
+    /// Requests answered with an error.
+    Errors,
+    /// Requests that got a first token.
+    FirstTokens,
+    /// Sum of the times to first token, in seconds.
+    FirstTokenSeconds,
+    /// Requests that ended, as the end-to-end latency histogram counts them.
+    Ended,
+    /// Sum of end-to-end latencies, in seconds.
+    EndedSeconds,
+    /// Sum of times in the queue, in seconds.
+    QueueSeconds,
+    /// Sum of prefill times, in seconds.
+    PrefillSeconds,
+    /// Sum of decode times, in seconds.
+    DecodeSeconds,
+    /// Preemptions of finished requests, as the per-request histogram counts them.
+    PreemptionsPerRequest,
+    /// HTTP responses by handler and status.
+    HttpResponses,
+    /// Most requests the server runs at once.
+    RunningLimit,
+    /// Forward passes by mode.
+    Passes,
+}
+
+/// Which series of a metric are added to one figure per replica.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pick {
+    /// All of them.
+    All,
+    /// Of series that differ in these labels only the lowest: ranks that export the same figure.
+    LowestOf(&'static [&'static str]),
+    /// Of series that differ in this label only the highest: a process that replaced another.
+    HighestOf(&'static str),
+}
+
+/// The first number behind `key` in a line of `log`.
+fn number_after(log: &Log, key: &str) -> Option<f64> {
+    log.lines().find_map(|line| {
+        let line = String::from_utf8_lossy(line);
+        let (_, rest) = line.split_once(key)?;
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    })
+}
+
+/// How one signal is exported.
+#[derive(Debug)]
+pub struct Metric {
+    /// What it is.
+    pub signal: Signal,
+    /// Metric names, the newest first; older names follow.
+    pub names: &'static [&'static str],
+    /// Metrics of the same writer that are there from the start. One of them present while the
+    /// signal is absent: the signal reads 0. Empty: an absent series is unknown.
+    pub witnesses: &'static [&'static str],
+    /// Which series are added.
+    pub pick: Pick,
+}
+
+/// One inference engine.
+#[derive(Debug)]
+pub struct Engine {
+    /// Short name as in bundles and on the command line.
+    pub name: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// How every metric name of it begins.
+    pub prefixes: &'static [&'static str],
+    /// The label that tells replicas behind one address apart.
+    pub replica_label: Option<&'static str>,
+    /// A label with which a metric also has a total: the series where it is empty.
+    pub total_label: Option<&'static str>,
+    /// Why gauges do not show the moment they are read at, for engines where they do not.
+    pub gauges_lag: Option<&'static str>,
+    /// What to set when the gauges are missing.
+    pub gauges_setting: &'static str,
+    /// Half of the step to which the KV gauge is rounded, 0 when it is exact.
+    pub usage_rounding: f64,
+    /// What the engine calls a preemption.
+    pub preemption: &'static str,
+    /// The signals it exports.
+    pub metrics: &'static [Metric],
+    /// Text that only a log of this engine has.
+    pub log_marks: &'static [&'static str],
+    /// The most requests it runs at once, as its log tells.
+    pub running_limit: fn(&Log) -> Option<RunningLimit>,
+}
+
+/// Every engine, in the order they are tried.
+pub static ENGINES: &[&Engine] = &[&vllm::VLLM, &sglang::SGLANG, &trtllm::TRTLLM];
+
+impl Engine {
+    /// The engine of that short name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        ENGINES.iter().copied().find(|engine| engine.name == name)
+    }
+
+    /// The engine whose metrics these are. A router's or another program's metrics are none.
+    pub fn of_metrics<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<&'static Self> {
+        names.find_map(|name| {
+            ENGINES
+                .iter()
+                .copied()
+                .find(|engine| engine.prefixes.iter().any(|prefix| name.starts_with(prefix)))
+        })
+    }
+
+    /// The engine that wrote these lines, by the first line that only one of them writes.
+    pub fn of_log<'a>(mut lines: impl Iterator<Item = &'a [u8]>) -> Option<&'static Self> {
+        lines.find_map(|line| {
+            let line = String::from_utf8_lossy(line);
+            ENGINES
+                .iter()
+                .copied()
+                .find(|engine| engine.log_marks.iter().any(|mark| line.contains(mark)))
+        })
+    }
+
+    /// How `signal` is exported; `None` when the engine has nothing like it.
+    pub fn metric(&self, signal: Signal) -> Option<&'static Metric> {
+        self.metrics.iter().find(|metric| metric.signal == signal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_name_carries_its_engines_prefix_or_is_a_web_frameworks() {
+        for engine in ENGINES {
+            for metric in engine.metrics {
+                assert!(!metric.names.is_empty());
+                for name in metric.names.iter().chain(metric.witnesses) {
+                    let own = engine.prefixes.iter().any(|prefix| name.starts_with(prefix));
+                    assert!(own || name.starts_with("http_"), "{}: {name}", engine.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_signal_is_declared_once_an_engine() {
+        for engine in ENGINES {
+            let signals: BTreeSet<_> = engine.metrics.iter().map(|m| m.signal).collect();
+            assert_eq!(signals.len(), engine.metrics.len(), "{}", engine.name);
+        }
+    }
+
+    #[test]
+    fn a_router_is_no_engine() {
+        assert!(Engine::of_metrics(["sgl_router_requests_total"].into_iter()).is_none());
+        let names = ["python_info", "vllm:num_requests_running"];
+        assert_eq!(Engine::of_metrics(names.into_iter()).map(|e| e.name), Some("vllm"));
+    }
+}

@@ -1,0 +1,105 @@
+//! SGLang 0.4.6 to 0.5.23.
+//!
+//! Sources: `sglang/srt/metrics/collector.py` and `scheduler_metrics_mixin.py` of the releases named
+//! below, and scrapes of a 0.5.20 server. Every process writes through prometheus_client's
+//! multiprocess mode: there are no `*_created` series, and a counter appears with its first write.
+
+use super::{Engine, Metric, Pick, Signal, number_after};
+use crate::evidence::{Log, RunningLimit};
+
+/// Written by the scheduler from its first report on.
+const SCHEDULER: &[&str] = &["sglang:num_running_reqs", "sglang:token_usage"];
+
+/// Retractions: the gauge that the same call writes (0.5.3 and later).
+const RETRACTED: &[&str] = &["sglang:num_retracted_reqs"];
+
+/// Written by the tokenizer process only as requests finish. Where nothing of it is there yet, the
+/// scheduler's gauges show that metrics are on.
+const TOKENIZER: &[&str] = &["sglang:num_requests_total", "sglang:num_running_reqs"];
+
+/// With `--enable-metrics-for-all-schedulers` every rank exports the same figures.
+const RANKS: Pick = Pick::LowestOf(&["tp_rank", "pp_rank", "moe_ep_rank"]);
+
+const fn scheduler(signal: Signal, names: &'static [&'static str]) -> Metric {
+    Metric { signal, names, witnesses: SCHEDULER, pick: RANKS }
+}
+
+const fn tokenizer(signal: Signal, names: &'static [&'static str]) -> Metric {
+    Metric { signal, names, witnesses: TOKENIZER, pick: Pick::All }
+}
+
+/// A signal that only some releases export: its absence is no zero.
+const fn optional(signal: Signal, names: &'static [&'static str], pick: Pick) -> Metric {
+    Metric { signal, names, witnesses: &[], pick }
+}
+
+pub(super) static SGLANG: Engine = Engine {
+    name: "sglang",
+    title: "SGLang",
+    prefixes: &["sglang:", "sglang_"],
+    replica_label: Some("dp_rank"),
+    // With priority scheduling the queue gauges have a total besides one series a priority.
+    total_label: Some("priority"),
+    gauges_lag: None,
+    gauges_setting: "start the server with --enable-metrics",
+    // `token_usage` is rounded to two decimals.
+    usage_rounding: 0.005,
+    preemption: "retraction",
+    metrics: &[
+        scheduler(Signal::Running, &["sglang:num_running_reqs"]),
+        scheduler(Signal::Waiting, &["sglang:num_queue_reqs"]),
+        // The largest of full, sliding-window and state usage: what really stops admission.
+        scheduler(Signal::KvUsage, &["sglang:token_usage"]),
+        // Since 0.5.10; 0.4.10 had a gauge of the total.
+        Metric {
+            signal: Signal::Preemptions,
+            names: &["sglang:num_retracted_requests_total", "sglang:total_retracted_reqs"],
+            witnesses: RETRACTED,
+            pick: RANKS,
+        },
+        optional(Signal::Paused, &["sglang:num_paused_reqs"], Pick::HighestOf("pid")),
+        tokenizer(Signal::PromptTokens, &["sglang:prompt_tokens_total"]),
+        // A request is booked under one cache source or under `total`, never both.
+        tokenizer(Signal::CachedPromptTokens, &["sglang:cached_tokens_total"]),
+        // Since 0.5.10, each mode as it first happens.
+        Metric {
+            signal: Signal::PromptTokensBySource,
+            names: &["sglang:realtime_tokens_total"],
+            witnesses: &[],
+            pick: RANKS,
+        },
+        // Since 0.5.20, made at 0: prompt tokens without what a retraction computes again.
+        optional(Signal::PrefillTokens, &["sglang:prefill_effective_tokens_total"], RANKS),
+        tokenizer(Signal::GenerationTokens, &["sglang:generation_tokens_total"]),
+        tokenizer(Signal::Finished, &["sglang:num_requests_total"]),
+        optional(Signal::FinishedTokens, &["sglang:generation_tokens_histogram_sum"], Pick::All),
+        tokenizer(Signal::Aborts, &["sglang:num_aborted_requests_total"]),
+        tokenizer(Signal::FirstTokens, &["sglang:time_to_first_token_seconds_count"]),
+        tokenizer(Signal::FirstTokenSeconds, &["sglang:time_to_first_token_seconds_sum"]),
+        tokenizer(Signal::Ended, &["sglang:e2e_request_latency_seconds_count"]),
+        tokenizer(Signal::EndedSeconds, &["sglang:e2e_request_latency_seconds_sum"]),
+        optional(Signal::QueueSeconds, &["sglang:queue_time_seconds_sum"], RANKS),
+        optional(Signal::HttpResponses, &["sglang:http_responses_total"], Pick::All),
+        optional(Signal::Passes, &["sglang:cuda_graph_passes_total"], RANKS),
+    ],
+    log_marks: &["server_args=", "sglang", "The server is fired up and ready to roll"],
+    running_limit,
+};
+
+/// The limit in force as the scheduler prints it, and the cache that lowered it.
+fn running_limit(log: &Log) -> Option<RunningLimit> {
+    let capped = log.lines().find_map(|line| {
+        let line = String::from_utf8_lossy(line);
+        let (_, rest) = line.split_once("max_running_requests is capped to ")?;
+        let (requests, rest) = rest.split_once(" by the ")?;
+        let cache = rest.split(['(', '.']).next()?.trim();
+        Some(RunningLimit {
+            requests: requests.parse().ok()?,
+            why: format!("max_running_requests, lowered by the {cache}"),
+        })
+    });
+    capped.or_else(|| {
+        let requests = number_after(log, " max_running_requests=")?;
+        Some(RunningLimit { requests, why: "max_running_requests".into() })
+    })
+}

@@ -1,0 +1,75 @@
+//! TensorRT-LLM 1.x (`trtllm-serve`).
+//!
+//! Sources: `tensorrt_llm/metrics/collector.py` and `serve/openai_server.py`, and scrapes of a
+//! 1.3.0rc29 server. Figures of an iteration are published when a request completes, not when they
+//! change: between completions every gauge stands still, and after the last one it stays.
+
+use super::{Engine, Metric, Pick, Signal, number_after};
+use crate::evidence::{Log, RunningLimit};
+
+/// Written when the first response is.
+const REQUESTS: &[&str] = &["trtllm_model_config_info", "trtllm_request_success_total"];
+
+/// Published with iteration statistics on.
+const ITERATIONS: &[&str] = &["trtllm_num_scheduled_requests", "trtllm_num_requests_running"];
+
+const fn request(signal: Signal, names: &'static [&'static str]) -> Metric {
+    Metric { signal, names, witnesses: REQUESTS, pick: Pick::All }
+}
+
+const fn iteration(signal: Signal, names: &'static [&'static str]) -> Metric {
+    Metric { signal, names, witnesses: ITERATIONS, pick: Pick::HighestOf("pid") }
+}
+
+pub(super) static TRTLLM: Engine = Engine {
+    name: "trtllm",
+    title: "TensorRT-LLM",
+    prefixes: &["trtllm_"],
+    replica_label: None,
+    total_label: None,
+    gauges_lag: Some("TensorRT-LLM's gauges move only when a request completes"),
+    gauges_setting: "set enable_iter_perf_stats: true in the server's --config file",
+    usage_rounding: 0.0,
+    preemption: "pause",
+    metrics: &[
+        iteration(Signal::Running, &["trtllm_num_requests_running"]),
+        iteration(Signal::Waiting, &["trtllm_num_requests_waiting"]),
+        iteration(Signal::KvUsage, &["trtllm_kv_cache_utilization"]),
+        iteration(Signal::Paused, &["trtllm_num_paused_requests"]),
+        iteration(Signal::RunningLimit, &["trtllm_max_num_active_requests"]),
+        // Only iterations with prompt tokens are in it, those after a pause included. A ring of
+        // `iter_stats_max_iterations` (1,000) loses iterations between completions.
+        Metric {
+            signal: Signal::PrefillTokens,
+            names: &["trtllm_prefill_batch_tokens_sum"],
+            witnesses: &[],
+            pick: Pick::All,
+        },
+        request(Signal::PromptTokens, &["trtllm_prompt_tokens_total"]),
+        request(Signal::CachedPromptTokens, &["trtllm_prompt_cached_tokens_total"]),
+        request(Signal::GenerationTokens, &["trtllm_generation_tokens_total"]),
+        request(Signal::Finished, &["trtllm_request_success_total"]),
+        request(Signal::FirstTokens, &["trtllm_time_to_first_token_seconds_count"]),
+        request(Signal::FirstTokenSeconds, &["trtllm_time_to_first_token_seconds_sum"]),
+        request(Signal::Ended, &["trtllm_e2e_request_latency_seconds_count"]),
+        request(Signal::EndedSeconds, &["trtllm_e2e_request_latency_seconds_sum"]),
+        request(Signal::QueueSeconds, &["trtllm_request_queue_time_seconds_sum"]),
+        request(Signal::PrefillSeconds, &["trtllm_request_prefill_time_seconds_sum"]),
+        request(Signal::DecodeSeconds, &["trtllm_request_decode_time_seconds_sum"]),
+        // Not in every release: absent is unknown.
+        Metric {
+            signal: Signal::Errors,
+            names: &["trtllm_request_error_total"],
+            witnesses: &[],
+            pick: Pick::All,
+        },
+    ],
+    log_marks: &["[TRT-LLM]", "[TensorRT-LLM]"],
+    running_limit,
+};
+
+/// The argument in force as the server prints it.
+fn running_limit(log: &Log) -> Option<RunningLimit> {
+    let requests = number_after(log, "max_batch_size=")?;
+    Some(RunningLimit { requests, why: "max_batch_size".into() })
+}

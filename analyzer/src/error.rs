@@ -1,0 +1,45 @@
+//! Why an input could not be read: one line of what and where, one of what to do.
+
+use std::path::PathBuf;
+
+/// An input or a call that is of no use. Exit status 3.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// A file could not be read.
+    #[error("read {path}: {error}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A file is not what it was given as.
+    #[error("{path}: {what}\n  help: {help}", path = path.display())]
+    Unusable {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+        /// What to do.
+        help: String,
+    },
+    /// The call itself makes no sense.
+    #[error("{what}\n  help: {help}")]
+    Call {
+        /// What is wrong.
+        what: String,
+        /// What to do.
+        help: String,
+    },
+}
+
+impl InputError {
+    /// A file that is not what it was given as.
+    pub fn unusable(
+        path: impl Into<PathBuf>,
+        what: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self::Unusable { path: path.into(), what: what.into(), help: help.into() }
+    }
+}

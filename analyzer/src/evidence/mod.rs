@@ -1,0 +1,179 @@
+//! Evidence: the only thing a check sees.
+//!
+//! A [`Run`] is one recording, however it was stored: its sources with their readings, its load
+//! points, logs and results. Loaders build it, nothing changes it afterwards. A check gets a
+//! [`Scope`], one load point and one group of replicas, and asks it for figures; what it cannot
+//! have comes back as [`Missing`], never as zero.
+
+mod recording;
+mod restart;
+mod scope;
+
+pub use recording::{Column, Recording};
+pub use restart::{Restart, Restarted};
+pub use scope::{Count, Missing, Requested, Scope, Sum, Track, Windows};
+
+use crate::client::ClientResult;
+use crate::engine::Engine;
+use std::collections::BTreeMap;
+
+/// One recording.
+#[derive(Debug, Clone, Default)]
+pub struct Run {
+    /// Where it came from, as the user named it.
+    pub name: String,
+    /// The run's own id, equal on all hosts of one run.
+    pub run_id: Option<String>,
+    /// How it was stored.
+    pub form: Form,
+    /// The engine, where every source that has one has the same.
+    pub engine: Option<&'static Engine>,
+    /// The engine's version, where something tells it.
+    pub engine_version: Option<String>,
+    /// What was read.
+    pub sources: Vec<Source>,
+    /// The load points, in order. Never empty: without phases the whole recording is one.
+    pub points: Vec<Point>,
+    /// Server logs.
+    pub logs: Vec<Log>,
+    /// Most requests the server runs at once, as its log tells.
+    pub running_limit: Option<RunningLimit>,
+    /// Requests at once that the user says were asked for.
+    pub requested: Option<f64>,
+    /// What a reader should know about the input itself.
+    pub notes: Vec<String>,
+}
+
+/// Most requests a server runs at once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunningLimit {
+    /// Requests, over all replicas.
+    pub requests: f64,
+    /// What sets it, in words.
+    pub why: String,
+}
+
+/// How a run was stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// An evidence bundle.
+    Bundle,
+    /// A run folder of the Python tool.
+    Folder,
+    /// Files named one by one.
+    #[default]
+    Loose,
+}
+
+/// One thing that was read: a server's metrics.
+#[derive(Debug, Clone, Default)]
+pub struct Source {
+    /// Its name, unique in the run.
+    pub name: String,
+    /// `engine`, `prefill`, `decode`… Counts are summed inside one role only.
+    pub role: String,
+    /// Replica group; sources of one group and role are replicas.
+    pub group: Option<String>,
+    /// The engine its metrics belong to.
+    pub engine: Option<&'static Engine>,
+    /// Whole expositions.
+    pub full: Recording,
+    /// A second recording that holds a few signals, each already summed over all replicas, under the
+    /// engine's metric names.
+    pub summed: Option<Recording>,
+    /// Addresses that answered, with the reading from which on.
+    pub peers: Vec<(usize, String)>,
+    /// When a lifetime of the source ended, in ns, and why that is thought.
+    pub epoch_ends: Vec<(i64, String)>,
+    /// False when the readings' times are not known, only their order.
+    pub timed: bool,
+}
+
+/// One load point: a leaf phase of kind `load`, or the whole recording.
+#[derive(Debug, Clone, Default)]
+pub struct Point {
+    /// Its name, e.g. `c=32`. `None` when the recording has no phases.
+    pub name: Option<String>,
+    /// What was asked: `concurrency`, `num_prompts`, `output_len`…
+    pub params: BTreeMap<String, String>,
+    /// From when to when the load command ran, in ns. `None` when nothing has times.
+    pub command: Option<(i64, i64)>,
+    /// Per source, the reading before it begins and the last one of the drain after it.
+    pub edges: Vec<Edges>,
+    /// What the load tool reported.
+    pub result: Option<ClientResult>,
+    /// The load tool's arguments.
+    pub argv: Option<Vec<String>>,
+    /// The load tool's exit status.
+    pub exit: Option<i32>,
+    /// The load tool's own output.
+    pub output: Option<String>,
+}
+
+/// The readings of one source that bound a point.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Edges {
+    /// The last reading before the point begins.
+    pub begin: Option<usize>,
+    /// The last reading of the drain after it.
+    pub end: Option<usize>,
+}
+
+/// A server log.
+#[derive(Debug, Clone, Default)]
+pub struct Log {
+    /// Its name as the user knows it.
+    pub name: String,
+    /// Its bytes.
+    pub text: Vec<u8>,
+}
+
+impl Log {
+    /// The lines, without their ends.
+    pub fn lines(&self) -> impl Iterator<Item = &[u8]> + '_ {
+        self.text.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+    }
+}
+
+/// Replicas whose counts may be added: the sources of one role and group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// Its name, where the run has more than one group.
+    pub name: Option<String>,
+    /// Indices into [`Run::sources`].
+    pub sources: Vec<usize>,
+}
+
+impl Run {
+    /// The groups of engine sources. A run without any has one empty group, so that every check
+    /// can say what it lacks.
+    pub fn groups(&self) -> Vec<Group> {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let key = |i: &usize| self.sources.get(*i).map(|s| (s.role.as_str(), s.group.as_deref()));
+        for (i, source) in self.sources.iter().enumerate().filter(|(_, s)| s.engine.is_some()) {
+            let same = |group: &&mut Vec<usize>| {
+                source.group.is_some() && group.first().and_then(key) == key(&i)
+            };
+            match groups.iter_mut().find(same) {
+                Some(group) => group.push(i),
+                None => groups.push(vec![i]),
+            }
+        }
+        let named = groups.len() > 1;
+        let name = |sources: &[usize]| {
+            let source = sources.first().and_then(|&i| self.sources.get(i))?;
+            Some(match &source.group {
+                Some(group) if sources.len() > 1 => format!("{}/{group}", source.role),
+                _ => source.name.clone(),
+            })
+        };
+        let mut out: Vec<Group> = groups
+            .into_iter()
+            .map(|sources| Group { name: name(&sources).filter(|_| named), sources })
+            .collect();
+        if out.is_empty() {
+            out.push(Group { name: None, sources: Vec::new() });
+        }
+        out
+    }
+}

@@ -1,0 +1,244 @@
+//! Did a server end and another begin between two readings?
+
+use super::{Edges, Source};
+use std::collections::BTreeSet;
+
+/// What the readings say about one server's lifetime.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Restarted {
+    /// Nothing speaks for a restart; with what would have shown it.
+    No(&'static str),
+    /// The server ended in between.
+    Yes(Restart),
+    /// Readings alternate between lifetimes: several servers behind one address.
+    Several(String),
+    /// Nothing that would show a restart was read.
+    Unknown,
+}
+
+/// A restart, as it shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Restart {
+    /// When the new lifetime was first seen, in ns. `None`: between two readings without times.
+    pub at: Option<i64>,
+    /// What shows it, e.g. `vllm:num_preemptions_created moved from … to …`.
+    pub how: String,
+    /// How many series show it.
+    pub series: usize,
+}
+
+impl Restarted {
+    /// Looks at the readings of `source` between `edges`.
+    pub fn between(source: &Source, edges: Edges) -> Self {
+        let (Some(begin), Some(end)) = (edges.begin, edges.end) else { return Self::Unknown };
+        if let Some(several) = several(source, begin, end) {
+            return several;
+        }
+        let stamps = moved_stamps(source, begin, end);
+        if let Some(found) = stamps {
+            return found;
+        }
+        if let Some(found) = ended_epoch(source, begin, end) {
+            return found;
+        }
+        if let Some(found) = vanished_replica(source, begin, end) {
+            return found;
+        }
+        if let Some(found) = fallen_counters(source, begin, end) {
+            return found;
+        }
+        let full = &source.full;
+        if full.columns().iter().any(|column| is_stamp(&column.series.name)) {
+            Self::No("start times")
+        } else if full.columns().iter().any(|column| is_counter(&column.series.name)) {
+            Self::No("counters")
+        } else {
+            Self::Unknown
+        }
+    }
+}
+
+/// A gauge that holds when its writer began: the process, or a counter's `*_created`.
+///
+/// prometheus_client exports both with one process; in multiprocess mode neither.
+fn is_stamp(name: &str) -> bool {
+    name == "process_start_time_seconds" || name.ends_with("_created")
+}
+
+/// A series that only grows while its server lives.
+fn is_counter(name: &str) -> bool {
+    ["_total", "_count", "_bucket"].iter().any(|ending| name.ends_with(ending))
+}
+
+/// Start times that return to an earlier value, or addresses that alternate.
+fn several(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
+    for column in source.full.columns().iter().filter(|c| is_stamp(&c.series.name)) {
+        let values: Vec<f64> = column.between(begin, end).map(|(_, value)| value).collect();
+        if returns(&values) {
+            return Some(Restarted::Several(format!(
+                "{} alternates between values",
+                column.series.name
+            )));
+        }
+    }
+    let peers: Vec<&str> = source
+        .peers
+        .iter()
+        .filter(|(from, _)| *from <= end)
+        .map(|(_, peer)| peer.as_str())
+        .collect();
+    returns(&peers).then(|| Restarted::Several("answers come from alternating addresses".into()))
+}
+
+/// True when a value comes back after another one.
+fn returns<T: PartialEq>(values: &[T]) -> bool {
+    values.iter().enumerate().any(|(i, value)| {
+        let earlier = values.get(..i.saturating_sub(1)).unwrap_or_default();
+        earlier.contains(value) && values.get(i.wrapping_sub(1)) != Some(value)
+    })
+}
+
+fn moved_stamps(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
+    let mut first: Option<(usize, String)> = None;
+    let mut series = 0;
+    for column in source.full.columns().iter().filter(|c| is_stamp(&c.series.name)) {
+        let mut values = column.between(begin, end);
+        let Some((_, old)) = values.next() else { continue };
+        if let Some((reading, new)) = values.find(|(_, value)| *value != old) {
+            series += 1;
+            let how = format!("{} moved from {old:.0} to {new:.0}", column.series.name);
+            if first.as_ref().is_none_or(|(at, _)| reading < *at) {
+                first = Some((reading, how));
+            }
+        }
+    }
+    let (reading, how) = first?;
+    Some(Restarted::Yes(Restart { at: when(source, reading), how, series }))
+}
+
+fn ended_epoch(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
+    let (from, to) = (source.full.time(begin)?, source.full.time(end)?);
+    let (at, why) = source.epoch_ends.iter().find(|(t, _)| *t > from && *t <= to)?;
+    Some(Restarted::Yes(Restart { at: Some(*at), how: why.clone(), series: 0 }))
+}
+
+/// A replica that was there at the beginning and of which no series is left at the end.
+fn vanished_replica(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
+    let label = source.engine?.replica_label?;
+    let replicas = |i: usize| -> BTreeSet<&str> {
+        let there = source.full.columns().iter().filter(|column| column.at(i).is_some());
+        there.filter_map(|column| column.series.label(label)).collect()
+    };
+    let gone = replicas(begin).difference(&replicas(end)).next().map(ToString::to_string)?;
+    let how = format!("replica {label}={gone} vanished");
+    Some(Restarted::Yes(Restart { at: when(source, end), how, series: 0 }))
+}
+
+fn fallen_counters(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
+    let mut first: Option<(usize, String)> = None;
+    let mut series = 0;
+    for column in source.full.columns().iter().filter(|c| is_counter(&c.series.name)) {
+        let mut before: Option<f64> = None;
+        for (reading, value) in column.between(begin, end) {
+            if let Some(old) = before
+                && value < old
+            {
+                series += 1;
+                if first.as_ref().is_none_or(|(at, _)| reading < *at) {
+                    let how = format!("{} fell from {old:.0} to {value:.0}", column.series.name);
+                    first = Some((reading, how));
+                }
+                break;
+            }
+            before = Some(value);
+        }
+    }
+    if let Some((reading, how)) = first {
+        return Some(Restarted::Yes(Restart { at: when(source, reading), how, series }));
+    }
+    fallen_sum(source)
+}
+
+/// A counter of the summed recording that fell.
+fn fallen_sum(source: &Source) -> Option<Restarted> {
+    let summed = source.summed.as_ref()?;
+    let last = summed.len().checked_sub(1)?;
+    for column in summed.columns().iter().filter(|c| is_counter(&c.series.name)) {
+        let mut before: Option<f64> = None;
+        for (reading, value) in column.between(0, last) {
+            if let Some(old) = before
+                && value < old
+            {
+                let how = format!("{} fell from {old:.0} to {value:.0}", column.series.name);
+                return Some(Restarted::Yes(Restart { at: summed.time(reading), how, series: 1 }));
+            }
+            before = Some(value);
+        }
+    }
+    None
+}
+
+fn when(source: &Source, reading: usize) -> Option<i64> {
+    source.full.time(reading).filter(|_| source.timed && source.full.len() > 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(readings: &[&[(&str, f64)]]) -> Source {
+        let mut source = Source { timed: true, ..Source::default() };
+        for (i, reading) in readings.iter().enumerate() {
+            let samples = reading.iter().map(|(series, value)| (series.as_bytes(), *value));
+            source.full.push(i as i64 * 1_000_000_000, 0, samples);
+        }
+        source
+    }
+
+    fn judge(readings: &[&[(&str, f64)]]) -> Restarted {
+        let edges = Edges { begin: Some(0), end: Some(readings.len() - 1) };
+        Restarted::between(&source(readings), edges)
+    }
+
+    #[test]
+    fn a_moved_start_time_is_a_restart_even_where_counters_grew() {
+        let found = judge(&[
+            &[("a_created", 100.0), ("a_total", 5.0)],
+            &[("a_created", 100.0), ("a_total", 5.0)],
+            &[("a_created", 900.0), ("a_total", 50.0)],
+        ]);
+        let Restarted::Yes(restart) = found else { panic!("{found:?}") };
+        assert_eq!(restart.at, Some(2_000_000_000));
+        assert_eq!(restart.how, "a_created moved from 100 to 900");
+    }
+
+    #[test]
+    fn a_fallen_counter_is_a_restart_where_nothing_else_tells() {
+        assert!(matches!(judge(&[&[("a_total", 5.0)], &[("a_total", 3.0)]]), Restarted::Yes(_)));
+        assert_eq!(judge(&[&[("a_total", 5.0)], &[("a_total", 9.0)]]), Restarted::No("counters"));
+        assert_eq!(judge(&[&[("a", 5.0)], &[("a", 3.0)]]), Restarted::Unknown);
+    }
+
+    #[test]
+    fn alternating_start_times_are_several_servers() {
+        let found = judge(&[&[("a_created", 1.0)], &[("a_created", 2.0)], &[("a_created", 1.0)]]);
+        assert!(matches!(found, Restarted::Several(_)), "{found:?}");
+    }
+
+    #[test]
+    fn a_replica_that_vanishes_is_a_restart() {
+        let (both, one) =
+            ([("a{engine=\"0\"}", 1.0), ("a{engine=\"1\"}", 1.0)], [("a{engine=\"0\"}", 1.0)]);
+        let mut source = source(&[&both, &one]);
+        source.engine = crate::engine::Engine::named("vllm");
+        let edges = Edges { begin: Some(0), end: Some(1) };
+        let Restarted::Yes(found) = Restarted::between(&source, edges) else { panic!("restart") };
+        assert_eq!(found.how, "replica engine=1 vanished");
+    }
+
+    #[test]
+    fn a_label_set_that_appears_is_no_restart() {
+        let found = judge(&[&[("a_created", 1.0)], &[("a_created", 1.0), ("b_created", 7.0)]]);
+        assert_eq!(found, Restarted::No("start times"));
+    }
+}

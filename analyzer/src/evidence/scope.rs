@@ -1,0 +1,534 @@
+//! The questions a check may ask about one load point and one group of replicas.
+
+use super::{Edges, Group, Log, Point, Recording, Restarted, Run, RunningLimit, Source};
+use crate::client::ClientResult;
+use crate::engine::{Engine, Metric, Pick, Signal};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One load point and one group of replicas of one run.
+#[derive(Debug, Clone, Copy)]
+pub struct Scope<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// The load point.
+    pub point: &'a Point,
+    /// The replicas whose counts may be added.
+    pub group: &'a Group,
+}
+
+/// Why a figure cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// What is missing, in words, ready to stand in a message.
+    pub what: String,
+    /// True: this source can never have it, so nothing is missing that was to be had.
+    pub inapplicable: bool,
+}
+
+impl Missing {
+    /// Evidence that was to be had.
+    pub fn lack(what: impl Into<String>) -> Self {
+        Self { what: what.into(), inapplicable: false }
+    }
+
+    /// Evidence that this source cannot have.
+    pub fn never(what: impl Into<String>) -> Self {
+        Self { what: what.into(), inapplicable: true }
+    }
+}
+
+/// The difference of a counter between a point's edges.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Count {
+    /// Sum over all replicas.
+    pub total: f64,
+    /// Per replica, in order of their names.
+    pub replicas: Vec<(String, f64)>,
+    /// The metric it was read from.
+    pub metric: &'static str,
+}
+
+/// A counter's differences by one label's values.
+pub type Sum = BTreeMap<String, f64>;
+
+/// A signal over the samples of a point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Track {
+    /// Sample times in ns.
+    pub times: Vec<i64>,
+    /// Per replica, its name and one value a sample; `None` where it is unknown.
+    pub replicas: Vec<(String, Vec<Option<f64>>)>,
+    /// How many servers or replicas one figure is already the sum of; 1 when it is of one.
+    pub summed_over: usize,
+    /// The metric it was read from.
+    pub metric: &'static str,
+}
+
+impl Track {
+    /// Sum over replicas, per sample; `None` where one of them is unknown.
+    pub fn total(&self) -> Vec<Option<f64>> {
+        (0..self.times.len())
+            .map(|i| self.replicas.iter().map(|(_, v)| v.get(i).copied().flatten()).sum())
+            .collect()
+    }
+
+    /// Value of replica `r` in sample `i`.
+    pub fn at(&self, r: usize, i: usize) -> Option<f64> {
+        self.replicas.get(r)?.1.get(i).copied().flatten()
+    }
+}
+
+/// The three windows of a load point, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Windows {
+    /// The load command, begin to end.
+    pub command: (i64, i64),
+    /// First to last sample with requests running or waiting.
+    pub inner: (i64, i64),
+    /// One sample wider on each side: the load began and ended inside it.
+    pub outer: (i64, i64),
+}
+
+/// How many requests at once the load asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Requested {
+    /// Requests at once: the concurrency, or the number of prompts where that is lower.
+    pub at_once: f64,
+    /// How it is known.
+    pub from: &'static str,
+}
+
+impl<'a> Scope<'a> {
+    /// The group's engine.
+    ///
+    /// # Errors
+    /// When no metrics of a known engine were read.
+    pub fn engine(&self) -> Result<&'static Engine, Missing> {
+        let of_group = self.sources().find_map(|(_, source)| source.engine);
+        of_group.or(self.run.engine).ok_or_else(|| {
+            Missing::lack(
+                "the engine is not known: no metrics and no log of it (name it with --engine)",
+            )
+        })
+    }
+
+    /// The group's sources with their edges.
+    pub fn sources(&self) -> impl Iterator<Item = (Edges, &'a Source)> + '_ {
+        self.group.sources.iter().filter_map(|&i| {
+            let edges = self.point.edges.get(i).copied().unwrap_or_default();
+            self.run.sources.get(i).map(|source| (edges, source))
+        })
+    }
+
+    /// The server logs.
+    pub fn logs(&self) -> &'a [Log] {
+        &self.run.logs
+    }
+
+    /// What the load tool reported.
+    ///
+    /// # Errors
+    /// When its result file was not given.
+    pub fn result(&self) -> Result<&'a ClientResult, Missing> {
+        self.point
+            .result
+            .as_ref()
+            .ok_or_else(|| Missing::lack("no result file of the load tool (give it with --result)"))
+    }
+
+    /// The difference of a counter between the point's edges, over all replicas.
+    ///
+    /// # Errors
+    /// When an edge is missing, the metric is not exported, or a server or replica was replaced.
+    pub fn counter(&self, signal: Signal) -> Result<Count, Missing> {
+        let mut replicas = Vec::new();
+        let mut metric = "";
+        for (edges, source) in self.edges()? {
+            let found = Series::of(source, &source.full, signal)?;
+            metric = found.name;
+            let (old, new) = (found.at(edges.0), found.at(edges.1));
+            for (name, values) in old.iter().zip(&new).map(|((n, a), (_, b))| (n, (a, b))) {
+                match values {
+                    (Some(a), Some(b)) => replicas.push((label(self, source, name), b - a)),
+                    (None, Some(_)) => return Err(appeared(&found, name)),
+                    (_, None) => return Err(vanished(&found, name)),
+                }
+            }
+        }
+        replicas.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(Count { total: replicas.iter().map(|(_, v)| v).sum(), replicas, metric })
+    }
+
+    /// A counter's differences by the values of `key`, over all replicas. Label values that were
+    /// absent before count from 0.
+    ///
+    /// # Errors
+    /// As [`Scope::counter`].
+    pub fn counter_by(&self, signal: Signal, key: &str) -> Result<Sum, Missing> {
+        self.counter(signal)?;
+        let mut sums = Sum::new();
+        for (edges, source) in self.edges()? {
+            let found = Series::of(source, &source.full, signal)?;
+            for columns in found.replicas.values() {
+                for &column in columns {
+                    let Some(column) = source.full.columns().get(column) else { continue };
+                    let Some(new) = column.at(edges.1) else { continue };
+                    let value = column.series.label(key).unwrap_or_default().to_owned();
+                    *sums.entry(value).or_default() += new - column.at(edges.0).unwrap_or(0.0);
+                }
+            }
+        }
+        Ok(sums)
+    }
+
+    /// The value of a counter or gauge at the point's end edge, over all replicas.
+    ///
+    /// # Errors
+    /// When the edge is missing or the metric is not exported.
+    pub fn at_end(&self, signal: Signal) -> Result<f64, Missing> {
+        let mut total = 0.0;
+        for (edges, source) in self.sources() {
+            let end = edges.end.ok_or_else(no_after)?;
+            let found = Series::of(source, &source.full, signal)?;
+            for (name, value) in found.at(end) {
+                total += value.ok_or_else(|| vanished(&found, &name))?;
+            }
+        }
+        Ok(total)
+    }
+
+    /// A label of an info metric, e.g. `num_gpu_blocks` of `vllm:cache_config_info`, from the newest
+    /// reading that has it.
+    pub fn info(&self, metric: &str, key: &str) -> Option<&'a str> {
+        self.group.sources.iter().filter_map(|&i| self.run.sources.get(i)).find_map(|source| {
+            source.full.named(metric).find_map(|column| column.series.label(key))
+        })
+    }
+
+    /// `num_gpu_blocks` of one vLLM replica: under data parallelism the label is the sum over the
+    /// replicas, repeated on each.
+    pub fn blocks_per_replica(&self) -> Option<f64> {
+        let metric = "vllm:cache_config_info";
+        let source = self.group.sources.first().and_then(|&i| self.run.sources.get(i))?;
+        let engines: BTreeSet<Option<&str>> =
+            source.full.named(metric).map(|column| column.series.label("engine")).collect();
+        let blocks: f64 = self.info(metric, "num_gpu_blocks")?.parse().ok()?;
+        let each = blocks / engines.len() as f64;
+        (each.fract() == 0.0 && each > 1.0).then_some(each)
+    }
+
+    /// Most requests the server runs at once, by its own setting.
+    pub fn running_limit(&self) -> Option<RunningLimit> {
+        let exported = self.track(Signal::RunningLimit).ok().and_then(|track| {
+            let most = track.total().into_iter().flatten().reduce(f64::max)?;
+            Some(RunningLimit { requests: most, why: track.metric.to_owned() })
+        });
+        exported.or_else(|| self.run.running_limit.clone())
+    }
+
+    /// Both edges of every source of the group, none restarted in between.
+    ///
+    /// # Errors
+    /// When a reading is missing or a server was replaced.
+    fn edges(&self) -> Result<Vec<Bounded<'a>>, Missing> {
+        let mut out = Vec::new();
+        for (edges, source) in self.sources() {
+            let begin = edges.begin.ok_or_else(no_before)?;
+            let end = edges.end.ok_or_else(no_after)?;
+            match Restarted::between(source, edges) {
+                Restarted::Yes(restart) => {
+                    return Err(Missing::lack(format!(
+                        "the server was restarted in between ({}): differences mean nothing",
+                        restart.how
+                    )));
+                }
+                Restarted::Several(how) => {
+                    return Err(Missing::lack(format!(
+                        "several servers answer at one address ({how}): differences mean nothing"
+                    )));
+                }
+                Restarted::No(_) | Restarted::Unknown => out.push(((begin, end), source)),
+            }
+        }
+        if out.is_empty() {
+            return Err(Missing::lack(
+                "no metrics were read (give them with --before and --after)",
+            ));
+        }
+        Ok(out)
+    }
+
+    /// A signal over the samples of the load command, per replica.
+    ///
+    /// # Errors
+    /// When there are no samples or the metric is not exported.
+    pub fn track(&self, signal: Signal) -> Result<Track, Missing> {
+        let span = self.span();
+        let mut track: Option<Track> = None;
+        for (_, source) in self.sources() {
+            let recording = samples_of(source).ok_or_else(no_samples)?;
+            let found = Series::of(source, recording, signal)?;
+            let (from, to) = span.map_or((0, recording.len()), |(a, b)| {
+                let times = recording.times();
+                (times.partition_point(|&t| t < a), times.partition_point(|&t| t <= b))
+            });
+            if from >= to {
+                return Err(no_samples());
+            }
+            let summed = source.summed.is_some();
+            match &mut track {
+                None => track = Some(found.track(self, source, recording, from, to, summed)),
+                Some(track) => found.align(self, source, recording, track),
+            }
+        }
+        track.ok_or_else(no_samples)
+    }
+
+    /// From when to when samples belong to the point: the command, or all samples there are.
+    fn span(&self) -> Option<(i64, i64)> {
+        self.point.command
+    }
+
+    /// The windows of the point.
+    ///
+    /// # Errors
+    /// When there are no samples of the requests, or none shows one.
+    pub fn windows(&self) -> Result<Windows, Missing> {
+        let (running, waiting) = (self.track(Signal::Running)?, self.track(Signal::Waiting)?);
+        let busy: Vec<usize> = running
+            .total()
+            .iter()
+            .zip(waiting.total())
+            .enumerate()
+            .filter(|(_, (r, w))| r.unwrap_or(0.0) + w.unwrap_or(0.0) > 0.0)
+            .map(|(i, _)| i)
+            .collect();
+        let (Some(&first), Some(&last)) = (busy.first(), busy.last()) else {
+            return Err(Missing::lack("no sample shows a request running or waiting"));
+        };
+        let time = |i: usize| running.times.get(i).copied();
+        let (Some(a), Some(b)) = (time(first), time(last)) else { return Err(no_samples()) };
+        let outer = (first.checked_sub(1).and_then(time).unwrap_or(a), time(last + 1).unwrap_or(b));
+        let command = self.point.command.unwrap_or((
+            running.times.first().copied().unwrap_or(a),
+            running.times.last().copied().unwrap_or(b),
+        ));
+        Ok(Windows { command, inner: (a, b), outer })
+    }
+
+    /// How many requests at once the load asked for.
+    pub fn requested(&self) -> Option<Requested> {
+        let number = |key: &str| self.point.params.get(key).and_then(|v| v.parse::<f64>().ok());
+        let result = self.point.result.as_ref();
+        let (asked, from) = number("concurrency")
+            .map(|n| (n, "the load command"))
+            .or_else(|| result?.max_concurrency.map(|n| (n, "the load tool's result")))
+            .or_else(|| self.run.requested.map(|n| (n, "--requested")))?;
+        let prompts = number("num_prompts").or_else(|| result?.num_prompts.map(|n| n as f64));
+        match prompts {
+            Some(prompts) if prompts < asked => {
+                Some(Requested { at_once: prompts, from: "the number of prompts" })
+            }
+            _ => Some(Requested { at_once: asked, from }),
+        }
+    }
+
+    /// Whether the servers of the group were replaced during the point.
+    pub fn restarts(&self) -> Vec<(&'a Source, Restarted)> {
+        self.sources().map(|(edges, source)| (source, Restarted::between(source, edges))).collect()
+    }
+}
+
+/// A source with the numbers of the readings that bound a point.
+type Bounded<'a> = ((usize, usize), &'a Source);
+
+/// The recording that has samples over time: the summed one where there is one.
+fn samples_of(source: &Source) -> Option<&Recording> {
+    match &source.summed {
+        Some(summed) => Some(summed),
+        None => Some(&source.full).filter(|full| full.len() > 2),
+    }
+}
+
+fn no_before() -> Missing {
+    Missing::lack("no metrics reading from before the load (give it with --before)")
+}
+
+fn no_after() -> Missing {
+    Missing::lack("no metrics reading from after the load (give it with --after)")
+}
+
+fn no_samples() -> Missing {
+    Missing::lack("no metrics were sampled during the load (give samples with --series)")
+}
+
+fn appeared(series: &Series<'_>, replica: &str) -> Missing {
+    Missing::lack(format!("{}: replica {replica:?} appeared during the load", series.name))
+}
+
+fn vanished(series: &Series<'_>, replica: &str) -> Missing {
+    Missing::lack(format!("{}: replica {replica:?} is not there at the end", series.name))
+}
+
+/// A replica's name in a scope: its label, or its source where several sources are replicas.
+fn label(scope: &Scope<'_>, source: &Source, replica: &str) -> String {
+    match (scope.group.sources.len() > 1, replica.is_empty()) {
+        (false, _) => replica.to_owned(),
+        (true, true) => source.name.clone(),
+        (true, false) => format!("{}/{replica}", source.name),
+    }
+}
+
+/// The series of one signal in one recording, by replica.
+struct Series<'a> {
+    name: &'static str,
+    recording: &'a Recording,
+    engine: &'static Engine,
+    metric: &'static Metric,
+    replicas: BTreeMap<String, Vec<usize>>,
+}
+
+impl<'a> Series<'a> {
+    fn of(source: &Source, recording: &'a Recording, signal: Signal) -> Result<Self, Missing> {
+        let engine = source.engine.ok_or_else(|| Missing::lack("the engine is not known"))?;
+        let metric = engine
+            .metric(signal)
+            .ok_or_else(|| Missing::never(format!("{} exports nothing like it", engine.title)))?;
+        let known = metric.names.iter().copied().find(|name| recording.knows(name));
+        let witnessed = metric.witnesses.iter().any(|name| recording.knows(name));
+        let Some(name) = known.or(metric.names.first().copied().filter(|_| witnessed)) else {
+            return Err(not_exported(engine, metric));
+        };
+        let mut series = Self { name, recording, engine, metric, replicas: BTreeMap::new() };
+        series.replicas = series.by_replica(name);
+        if series.replicas.is_empty() {
+            // Never exported, but a sibling is: every replica of the sibling reads 0.
+            let sibling = metric.witnesses.iter().find(|name| recording.knows(name));
+            let replicas = sibling.map(|name| series.by_replica(name)).unwrap_or_default();
+            series.replicas = replicas.into_keys().map(|replica| (replica, Vec::new())).collect();
+        }
+        Ok(series)
+    }
+
+    /// The columns of `name` that are to be added, by replica.
+    fn by_replica(&self, name: &str) -> BTreeMap<String, Vec<usize>> {
+        let mut out: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for column in self.picked(name) {
+            let Some(found) = self.recording.columns().get(column) else { continue };
+            let key = self.engine.replica_label.and_then(|label| found.series.label(label));
+            out.entry(key.unwrap_or_default().to_owned()).or_default().push(column);
+        }
+        out
+    }
+
+    fn picked(&self, name: &str) -> Vec<usize> {
+        let mut columns: Vec<(usize, &[(String, String)])> = Vec::new();
+        for (i, column) in self.recording.columns().iter().enumerate() {
+            if column.series.name == name {
+                columns.push((i, &column.series.labels));
+            }
+        }
+        let label = |labels: &[(String, String)], key: &str| -> Option<String> {
+            labels.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone())
+        };
+        if let Some(total) = self.engine.total_label
+            && columns.iter().any(|(_, labels)| label(labels, total).is_some_and(|v| v.is_empty()))
+        {
+            columns.retain(|(_, labels)| label(labels, total).is_none_or(|v| v.is_empty()));
+        }
+        let number = |labels: &[(String, String)], key: &str| -> i64 {
+            label(labels, key).and_then(|v| v.parse().ok()).unwrap_or(0)
+        };
+        match self.metric.pick {
+            Pick::All => {}
+            Pick::LowestOf(keys) => {
+                for key in keys {
+                    let lowest = columns.iter().map(|(_, labels)| number(labels, key)).min();
+                    columns.retain(|(_, labels)| Some(number(labels, key)) == lowest);
+                }
+            }
+            Pick::HighestOf(key) => {
+                let highest = columns.iter().map(|(_, labels)| number(labels, key)).max();
+                columns.retain(|(_, labels)| Some(number(labels, key)) == highest);
+            }
+        }
+        columns.into_iter().map(|(i, _)| i).collect()
+    }
+
+    /// The value of one replica in reading `i`: the sum of its series, 0 where a witness speaks for
+    /// it, else unknown.
+    fn value(&self, replica: &str, columns: &[usize], i: usize) -> Option<f64> {
+        let all = self.recording.columns();
+        let present: Vec<f64> =
+            columns.iter().filter_map(|&c| all.get(c)).filter_map(|c| c.at(i)).collect();
+        if !present.is_empty() {
+            return Some(present.iter().sum());
+        }
+        let witness = |name: &&str| {
+            self.recording.named(name).any(|column| {
+                let own = self.engine.replica_label.and_then(|label| column.series.label(label));
+                own.is_none_or(|own| replica.is_empty() || own == replica) && column.at(i).is_some()
+            })
+        };
+        self.metric.witnesses.iter().any(witness).then_some(0.0)
+    }
+
+    fn at(&self, i: usize) -> Vec<(String, Option<f64>)> {
+        let value =
+            |(name, columns): (&String, &Vec<usize>)| (name.clone(), self.value(name, columns, i));
+        self.replicas.iter().map(value).collect()
+    }
+
+    fn track(
+        &self,
+        scope: &Scope<'_>,
+        source: &Source,
+        recording: &Recording,
+        from: usize,
+        to: usize,
+        summed: bool,
+    ) -> Track {
+        let replicas = self.replicas.iter().map(|(name, columns)| {
+            let values = (from..to).map(|i| self.value(name, columns, i)).collect();
+            (label(scope, source, name), values)
+        });
+        Track {
+            times: recording.times().get(from..to).unwrap_or_default().to_vec(),
+            replicas: replicas.collect(),
+            summed_over: if summed { replicas_of(source) } else { 1 },
+            metric: self.name,
+        }
+    }
+
+    /// Adds this source's values at the sample times of `track`: the newest reading not later than
+    /// half an interval after each.
+    fn align(&self, scope: &Scope<'_>, source: &Source, recording: &Recording, track: &mut Track) {
+        let slack = recording.interval().unwrap_or(0) / 2;
+        for (name, columns) in &self.replicas {
+            let values = track
+                .times
+                .iter()
+                .map(|&t| recording.last_at(t + slack).and_then(|i| self.value(name, columns, i)))
+                .collect();
+            track.replicas.push((label(scope, source, name), values));
+        }
+    }
+}
+
+/// How many replicas the whole expositions of a source show; 1 where they show none.
+fn replicas_of(source: &Source) -> usize {
+    let Some(label) = source.engine.and_then(|engine| engine.replica_label) else { return 1 };
+    let names: BTreeSet<&str> =
+        source.full.columns().iter().filter_map(|column| column.series.label(label)).collect();
+    names.len().max(1)
+}
+
+fn not_exported(engine: &Engine, metric: &Metric) -> Missing {
+    let name = metric.names.first().copied().unwrap_or_default();
+    Missing::lack(match metric.signal {
+        Signal::Running | Signal::Waiting | Signal::KvUsage | Signal::Paused => {
+            format!("{name} is not exported ({})", engine.gauges_setting)
+        }
+        _ => format!("{name} is not exported"),
+    })
+}

@@ -1,0 +1,17 @@
+//! Judges a recorded benchmark run.
+//!
+//! Data flows one way: files are read by [`load`] into [`evidence`]; each [`tripwire`] is a pure
+//! function from evidence to a verdict, speaking of signals that [`engine`] maps to metric names;
+//! [`output`] prints the [`finding`]s. Nothing is collected here and nothing is sent anywhere.
+
+pub mod cli;
+pub mod client;
+pub mod command;
+pub mod engine;
+pub mod error;
+pub mod evidence;
+pub mod finding;
+pub mod load;
+pub mod number;
+pub mod output;
+pub mod tripwire;

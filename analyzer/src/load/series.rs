@@ -1,0 +1,91 @@
+//! `run.series.jsonl` of the Python tool: six numbers a sample, summed over replicas.
+//!
+//! They become a recording under the engine's own metric names, so that the engine's table of
+//! witnesses says what an absent number means.
+
+use super::bytes;
+use crate::engine::{Engine, Signal};
+use crate::error::InputError;
+use crate::evidence::Recording;
+use serde_json::Value;
+use std::path::Path;
+
+/// The recorded numbers, not yet under an engine's names.
+#[derive(Debug)]
+pub(super) struct Series {
+    /// The engine the header names.
+    pub(super) engine: Option<&'static Engine>,
+    rows: Vec<Row>,
+    /// Lines that are no sample.
+    pub(super) refused: usize,
+}
+
+#[derive(Debug)]
+struct Row {
+    wall: Option<i64>,
+    mono: Option<i64>,
+    values: Vec<(Signal, f64)>,
+}
+
+/// The file's keys. `preemptions` is what the engine calls so.
+const KEYS: &[(&str, Signal)] = &[
+    ("running", Signal::Running),
+    ("waiting", Signal::Waiting),
+    ("kv_usage", Signal::KvUsage),
+    ("preemptions", Signal::Preemptions),
+    ("paused", Signal::Paused),
+    ("generation_tokens", Signal::GenerationTokens),
+    ("prompt_tokens", Signal::PromptTokens),
+];
+
+impl Series {
+    pub(super) fn open(path: &Path) -> Result<Self, InputError> {
+        let text = bytes(path)?;
+        let mut series = Self { engine: None, rows: Vec::new(), refused: 0 };
+        let mut header = false;
+        for line in text.split(|&b| b == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+            let Ok(Value::Object(map)) = serde_json::from_slice::<Value>(line) else {
+                series.refused += 1;
+                continue;
+            };
+            if let Some(schema) = map.get("schema").and_then(Value::as_str) {
+                header |= schema.starts_with("inferlint.series/");
+                series.engine = map.get("engine").and_then(Value::as_str).and_then(Engine::named);
+                continue;
+            }
+            let number = |key: &str| map.get(key).and_then(Value::as_f64);
+            series.rows.push(Row {
+                wall: number("t_wall").map(|s| (s * 1e9) as i64),
+                mono: map.get("t_mono_ns").and_then(Value::as_i64),
+                values: KEYS.iter().filter_map(|(k, s)| Some((*s, number(k)?))).collect(),
+            });
+        }
+        if !header || series.rows.is_empty() {
+            return Err(InputError::unusable(
+                path,
+                "no samples of the form inferlint.series/1",
+                "give the run.series.jsonl of a run folder",
+            ));
+        }
+        Ok(series)
+    }
+
+    /// True when every sample has a monotonic time.
+    pub(super) fn has_mono(&self) -> bool {
+        self.rows.iter().all(|row| row.mono.is_some())
+    }
+
+    /// The numbers as a recording of `engine`'s metrics on the monotonic or the wall clock.
+    pub(super) fn recording(&self, engine: &'static Engine, mono: bool) -> Recording {
+        let mut recording = Recording::default();
+        for row in &self.rows {
+            let Some(t) = (if mono { row.mono } else { row.wall }) else { continue };
+            let named = row.values.iter().filter_map(|(signal, value)| {
+                let name = engine.metric(*signal)?.names.first()?;
+                Some((name.as_bytes(), *value))
+            });
+            recording.push(t, 0, named);
+        }
+        recording
+    }
+}

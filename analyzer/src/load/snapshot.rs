@@ -1,0 +1,57 @@
+//! One saved exposition: raw text, or the Python tool's `*.snapshot.json` around it.
+
+use super::bytes;
+use crate::error::InputError;
+use inferlint_schema::prom;
+use serde::Deserialize;
+use std::path::Path;
+
+/// An exposition with the clocks it was read at.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    /// Unix time in ns. `None`: raw text.
+    pub(super) wall: Option<i64>,
+    /// Monotonic clock in ns. `None`: not captured.
+    pub(super) mono: Option<i64>,
+    /// How long the reading took, in ns; 0 when it is not known.
+    pub(super) duration_ns: u64,
+    /// The exposition.
+    pub(super) text: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+struct Saved {
+    t_wall: Option<f64>,
+    t_mono_ns: Option<i64>,
+    latency_s: Option<f64>,
+    text: String,
+}
+
+impl Snapshot {
+    pub(super) fn open(path: &Path) -> Result<Self, InputError> {
+        let bytes = bytes(path)?;
+        let help = "give the text of the server's metrics endpoint, or a *.snapshot.json";
+        let snapshot = if bytes.trim_ascii_start().starts_with(b"{") {
+            let saved: Saved = serde_json::from_slice(&bytes).map_err(|error| {
+                InputError::unusable(path, format!("no snapshot: {error}"), help)
+            })?;
+            let mut text = saved.text.into_bytes();
+            // The JSON string is whole, so its last line is.
+            if text.last() != Some(&b'\n') {
+                text.push(b'\n');
+            }
+            Self {
+                wall: saved.t_wall.map(|s| (s * 1e9) as i64),
+                mono: saved.t_mono_ns,
+                duration_ns: (saved.latency_s.unwrap_or(0.0) * 1e9) as u64,
+                text,
+            }
+        } else {
+            Self { wall: None, mono: None, duration_ns: 0, text: bytes }
+        };
+        if prom::parse(&snapshot.text).samples.is_empty() {
+            return Err(InputError::unusable(path, "holds no metric sample", help));
+        }
+        Ok(snapshot)
+    }
+}

@@ -1,0 +1,156 @@
+//! One line a verdict for people, the worst last so that it is seen.
+
+use super::Judged;
+use crate::finding::{Finding, Status};
+
+/// Columns the text fits in.
+const WIDTH: usize = 100;
+
+/// Columns of the status words, aligned.
+const STATUS: usize = 15;
+
+/// The report. `colour`: the output is a terminal.
+pub fn report(judged: &[Judged<'_>], colour: bool) -> String {
+    let mut out = String::new();
+    for judged in judged {
+        let head = match judged.run {
+            Some(run) => {
+                let engine = run.engine.map_or("engine not known", |engine| engine.title);
+                let version = run.engine_version.as_deref().unwrap_or_default();
+                format!("{}: {engine} {version}", run.name)
+            }
+            None => "comparison of starts".into(),
+        };
+        out += &wrapped("", &head, 2);
+        out.push('\n');
+        let mut findings: Vec<&Finding> = judged.findings.iter().collect();
+        findings.sort_by_key(|finding| finding.status.rank());
+        let codes = findings.iter().map(|f| f.tripwire.len() + 2).max().unwrap_or(0);
+        for finding in findings {
+            out += &line(finding, codes, colour);
+        }
+        for note in judged.run.map_or(&[][..], |run| &run.notes) {
+            out += &wrapped("note: ", note, 6);
+        }
+        out += "\n";
+        out += &counts(&judged.findings);
+    }
+    out
+}
+
+fn line(finding: &Finding, codes: usize, colour: bool) -> String {
+    let code = format!("{:<codes$}", format!("[{}]", finding.tripwire));
+    let words = format!("{:<STATUS$}", finding.status.words());
+    let head = format!("{code} {words}  ");
+    let indent = head.chars().count();
+    let mut text = String::new();
+    let scope = [&finding.scope.point, &finding.scope.source];
+    for name in scope.into_iter().flatten() {
+        text += &format!("{name}: ");
+    }
+    text += &finding.message;
+    if let Some(cause) = finding.explained_by {
+        text += &format!(" (explained by {cause})");
+    }
+    let plain = wrapped(&head, &text, indent);
+    if colour {
+        plain.replacen(words.trim_end(), &coloured(finding.status, words.trim_end()), 1)
+    } else {
+        plain
+    }
+}
+
+fn coloured(status: Status, words: &str) -> String {
+    let code = match status {
+        Status::Fail => "1;31",
+        Status::Warn => "1;33",
+        Status::Unknown => "35",
+        Status::Pass => "32",
+        Status::Accepted | Status::NotApplicable => "2",
+    };
+    format!("\u{1b}[{code}m{words}\u{1b}[0m")
+}
+
+/// `head` and the words of `text`, further lines indented, within [`WIDTH`] columns.
+fn wrapped(head: &str, text: &str, indent: usize) -> String {
+    let mut out = head.to_owned();
+    let mut column = head.chars().count();
+    let mut first = true;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if !first && column + 1 + length > WIDTH {
+            out += "\n";
+            out += &" ".repeat(indent);
+            column = indent;
+        } else if !first {
+            out.push(' ');
+            column += 1;
+        }
+        // Names and paths come from the input: no control sequence of theirs reaches a terminal.
+        out.extend(word.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }));
+        column += length;
+        first = false;
+    }
+    out.push('\n');
+    out
+}
+
+/// `3 failed, 1 warned, 10 passed`.
+fn counts(findings: &[Finding]) -> String {
+    let words = [
+        (Status::Fail, "failed"),
+        (Status::Warn, "warned"),
+        (Status::Unknown, "can't tell"),
+        (Status::Accepted, "accepted"),
+        (Status::Pass, "passed"),
+        (Status::NotApplicable, "does not apply"),
+    ];
+    let count = |status| findings.iter().filter(|f| f.status == status).count();
+    let parts: Vec<String> = words
+        .into_iter()
+        .filter(|(status, _)| count(*status) > 0)
+        .map(|(status, word)| format!("{} {word}", count(status)))
+        .collect();
+    format!("{}\n", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::{FindingScope, Verdict};
+
+    fn finding(code: &'static str, verdict: Verdict) -> Finding {
+        Finding::new(code, "name", FindingScope::default(), verdict)
+    }
+
+    #[test]
+    fn the_worst_stands_last_and_lines_hang() {
+        let long = "word ".repeat(40);
+        let findings = vec![
+            finding("T1", Verdict::fail(long)),
+            finding("T16", Verdict::pass("fine")),
+            finding("T9", Verdict::warn("moved")),
+        ];
+        let text = report(&[Judged { run: None, findings }], false);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[2], "[T16] PASS             fine");
+        assert_eq!(lines[3], "[T9]  WARNING          moved");
+        assert!(lines[4].starts_with("[T1]  TRIPWIRE FAILED  word word"));
+        assert!(lines[5].starts_with("                       word"), "{:?}", lines[5]);
+        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH));
+        assert_eq!(*lines.last().unwrap(), "1 failed, 1 warned, 1 passed");
+    }
+
+    #[test]
+    fn control_characters_of_the_input_do_not_reach_a_terminal() {
+        let findings = vec![finding("T1", Verdict::fail("a\u{1b}[2Jb"))];
+        assert!(!report(&[Judged { run: None, findings }], false).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn colour_is_only_for_terminals() {
+        let judged = || [Judged { run: None, findings: vec![finding("T1", Verdict::fail("x"))] }];
+        assert!(report(&judged(), true).contains("\u{1b}[1;31mTRIPWIRE FAILED\u{1b}[0m  x"));
+        assert!(!report(&judged(), false).contains('\u{1b}'));
+    }
+}

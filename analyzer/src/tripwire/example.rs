@@ -1,0 +1,129 @@
+//! Evidence as a short text, so that a case is data and a mutation an edit.
+//!
+//! Sections begin with `== `. `before`, a time in seconds, and `after` are metric readings; each
+//! lists only what differs from the reading before, and `- series` for what is gone. `result`,
+//! `output`, `log` and `params` (one `key=value` a line) are the load tool's result, its output,
+//! the server's log and what was asked of the load. `summed` turns the timed readings into a
+//! recording of sums over all replicas. The load command runs from the first timed reading to the
+//! last.
+
+use super::{Check, Tripwire};
+use crate::client::ClientResult;
+use crate::engine::Engine;
+use crate::evidence::{Edges, Log, Point, Recording, Run, Scope, Source};
+use crate::finding::{Finding, Status};
+use inferlint_schema::prom;
+
+/// Evidence and the verdict that is right on it.
+#[derive(Debug)]
+pub(super) struct Case {
+    pub(super) name: &'static str,
+    pub(super) evidence: &'static str,
+    pub(super) status: Status,
+    /// Words the message must have.
+    pub(super) says: &'static [&'static str],
+}
+
+/// An edit of one case's evidence that must change its verdict.
+#[derive(Debug)]
+pub(super) struct Mutation {
+    pub(super) case: &'static str,
+    pub(super) find: &'static str,
+    pub(super) replace: &'static str,
+    pub(super) becomes: Status,
+}
+
+impl Case {
+    /// The finding of `tripwire` on `evidence`, a variant of the case's own.
+    pub(super) fn judge(tripwire: &'static Tripwire, evidence: &str) -> Finding {
+        let scope = crate::finding::FindingScope::default();
+        let verdict = match tripwire.check {
+            Check::Point(check) => {
+                let run = run(evidence);
+                let group = &run.groups()[0];
+                check(&Scope { run: &run, point: &run.points[0], group })
+            }
+            Check::Run(check) => check(&run(evidence)),
+            Check::Starts(check) => {
+                check(&evidence.split("== next start").map(run).collect::<Vec<_>>())
+            }
+        };
+        super::finding(tripwire, scope, verdict)
+    }
+}
+
+/// A run from its text form.
+pub(super) fn run(text: &str) -> Run {
+    let mut run = Run { name: "example".into(), ..Run::default() };
+    let mut source =
+        Source { name: "server".into(), role: "engine".into(), timed: true, ..Source::default() };
+    let mut point = Point::default();
+    let mut series: Vec<(String, f64)> = Vec::new();
+    let mut summed = None;
+    let mut edges = Edges::default();
+    let mut t = 0;
+    for section in text.split("== ").skip(1) {
+        let (title, body) = section.split_once('\n').unwrap_or((section, ""));
+        match title.trim() {
+            "result" => point.result = Some(ClientResult::parse(body).unwrap()),
+            "output" => point.output = Some(body.to_owned()),
+            "log" => run.logs.push(Log { name: "server.log".into(), text: body.into() }),
+            "params" => {
+                let pairs = body.lines().filter_map(|line| line.trim().split_once('='));
+                point.params = pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
+            }
+            "summed" => summed = Some(Recording::default()),
+            reading => {
+                update(&mut series, body);
+                let seconds = reading.parse::<f64>().ok();
+                if let Some(seconds) = seconds.map(|s| (s * 1e9) as i64) {
+                    point.command.get_or_insert((seconds, seconds)).1 = seconds;
+                }
+                t = seconds.map_or(t, |s| (s * 1e9) as i64);
+                match reading {
+                    "before" => t = -250_000_000,
+                    "after" => t += 250_000_000,
+                    _ => assert!(seconds.is_some(), "unknown section {reading:?}"),
+                }
+                let target = match &mut summed {
+                    Some(summed) if seconds.is_some() => summed,
+                    _ => &mut source.full,
+                };
+                target.push(t, 0, series.iter().map(|(name, value)| (name.as_bytes(), *value)));
+                match reading {
+                    "before" => edges.begin = Some(source.full.len() - 1),
+                    "after" => edges.end = Some(source.full.len() - 1),
+                    _ => {}
+                }
+            }
+        }
+    }
+    if !source.full.is_empty() || summed.is_some() {
+        source.summed = summed;
+        let names = source.full.names().chain(source.summed.iter().flat_map(Recording::names));
+        source.engine = Engine::of_metrics(names);
+        run.engine = source.engine;
+        run.sources.push(source);
+        point.edges.push(edges);
+    }
+    run.points.push(point);
+    run
+}
+
+fn update(series: &mut Vec<(String, f64)>, body: &str) {
+    for gone in body.lines().filter_map(|line| line.trim().strip_prefix("- ")) {
+        series.retain(|(name, _)| name != gone.trim());
+    }
+    let lines: Vec<&str> =
+        body.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("- ")).collect();
+    let text = lines.join("\n") + "\n";
+    let parsed = prom::parse(text.as_bytes());
+    assert_eq!(parsed.refused, 0, "the example has a line that is no sample: {text}");
+    for sample in parsed.samples {
+        let name = String::from_utf8_lossy(sample.series).into_owned();
+        match series.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, value)) => *value = sample.number,
+            None => series.push((name, sample.number)),
+        }
+    }
+}

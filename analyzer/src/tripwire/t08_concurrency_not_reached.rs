@@ -1,0 +1,309 @@
+use super::Check;
+use crate::engine::Signal;
+use crate::evidence::{Missing, Requested, Scope, Track};
+use crate::finding::Verdict;
+use crate::number::{count, percent, plural};
+
+tripwire! {
+    /// # What it checks
+    /// Whether the server ever worked on as many requests at once as the load asked for.
+    ///
+    /// # Why it matters
+    /// A load tool keeps 32 requests open and reports figures "at concurrency 32". If the server ran
+    /// 10 of them and left 22 in its queue, throughput and time per token are those of 10, and the
+    /// time to first token is that of a queue.
+    ///
+    /// # How it decides
+    /// The largest number of requests running in one metrics reading during the load, added over
+    /// replicas, against the concurrency asked for: the load command's flag, else the load tool's
+    /// result, else `--requested`. With fewer prompts than that, against their number. A lower peak
+    /// is a failure. What held it down is said when it is known:
+    /// requests refused by admission control, the server's own running limit, a full KV cache, or a
+    /// client that never had so many open.
+    /// TensorRT-LLM's "running" counts admitted requests and moves only on completions: a peak that
+    /// reaches the request proves it was reached, a lower one proves nothing.
+    ///
+    /// # What to do
+    /// Report the figures at the concurrency that ran, or make room: a larger KV cache, a higher
+    /// running limit, a longer queue, a faster client.
+    ///
+    /// # When it cannot tell
+    /// No metrics were sampled during the load, or the gauges of running requests are not exported.
+    ///
+    /// # References
+    /// - vLLM: `vllm:num_requests_running`, set at each engine step (`vllm/v1/metrics/loggers.py`)
+    /// - SGLang: `sglang:num_running_reqs`, set each 40 decode steps and at each prefill
+    /// - TensorRT-LLM: `trtllm_num_requests_running`, published when a request completes
+    T08_CONCURRENCY_NOT_REACHED {
+        code: "T8",
+        slug: "concurrency-not-reached",
+        since: "0.1.0",
+        summary: "the server never ran as many requests at once as were asked for",
+        needs: ["scrape", "file", "phase"],
+        explained_by: ["T18"],
+        check: Check::Point(check),
+    }
+    thresholds {
+        /// KV cache use from which it limits admission: a step of the pool below full, as the
+        /// recorded runs with 42 to 2,992 blocks show at the moment requests wait.
+        SATURATED = 0.9;
+    }
+}
+
+fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
+    let engine = scope.engine()?;
+    let running = scope.track(Signal::Running)?;
+    let totals = running.total();
+    let peak = totals.iter().flatten().copied().fold(f64::NAN, f64::max);
+    if peak.is_nan() {
+        return Err(Missing::lack(format!("{} was never read", running.metric)));
+    }
+    let (word, how) = match engine.gauges_lag {
+        Some(reason) => ("admitted", format!(" ({reason})")),
+        None => ("ran", String::new()),
+    };
+    let Some(requested) = scope.requested() else {
+        return Ok(Verdict::not_applicable(format!(
+            "no concurrency was asked for; at most {} {word} at once{how}",
+            plural(peak, "request")
+        ))
+        .with("peak_running", peak));
+    };
+    let Requested { at_once, from } = requested;
+    let facts = |verdict: Verdict| {
+        verdict.with("peak_running", peak).with("requested", at_once).with("requested_from", from)
+    };
+    if peak >= at_once {
+        let reached = format!("{} of {} requests {word} at once{how}", count(peak), count(at_once));
+        return Ok(facts(Verdict::pass(reached)));
+    }
+    if engine.gauges_lag.is_some() {
+        return Ok(facts(Verdict::unknown(format!(
+            "at most {} of {} requests were seen admitted at once{how}: more may have run",
+            count(peak),
+            count(at_once)
+        ))));
+    }
+    let cause = cause(scope, &running, peak, at_once);
+    let message = format!(
+        "at most {} of {} requests ran at once: {}",
+        count(peak),
+        count(at_once),
+        cause.text
+    );
+    Ok(facts(Verdict::fail(message)).with("limited_by", cause.key))
+}
+
+struct Cause {
+    key: &'static str,
+    text: String,
+}
+
+fn cause(scope: &Scope<'_>, running: &Track, peak: f64, asked: f64) -> Cause {
+    if let Ok(rejected) = scope.counter(Signal::Rejections)
+        && rejected.total > 0.0
+    {
+        let text = format!("the server rejected {} (admission control)", count(rejected.total));
+        return Cause { key: "admission-control", text };
+    }
+    if let Some(limit) = scope.running_limit()
+        && limit.requests <= peak
+    {
+        let text = format!("the server runs at most {} ({})", count(limit.requests), limit.why);
+        return Cause { key: "running-limit", text };
+    }
+    let totals = running.total();
+    let waiting = scope.track(Signal::Waiting).ok().map(|track| track.total());
+    let most_waiting = waiting.iter().flatten().flatten().copied().fold(0.0, f64::max);
+    if let Ok(usage) = scope.track(Signal::KvUsage)
+        && let Some(full) = fullest(&usage)
+        && full >= SATURATED
+        && most_waiting > 0.0
+    {
+        let text = format!(
+            "the KV cache was full ({} in use) while up to {} waited",
+            percent(full),
+            count(most_waiting)
+        );
+        return Cause { key: "kv-cache", text };
+    }
+    let open = waiting.as_ref().map(|waiting| {
+        let sums = totals.iter().zip(waiting).filter_map(|(r, w)| Some((*r)? + (*w)?));
+        sums.fold(0.0, f64::max)
+    });
+    match open {
+        Some(open) if open < asked => Cause {
+            key: "client",
+            text: format!("the client never had more than {} open", plural(open, "request")),
+        },
+        Some(_) => Cause {
+            key: "unknown",
+            text: format!("up to {} waited and nothing recorded says why", count(most_waiting)),
+        },
+        None => Cause { key: "unknown", text: "nothing recorded says why".into() },
+    }
+}
+
+/// Highest KV use of any replica.
+fn fullest(usage: &Track) -> Option<f64> {
+    let values = usage.replicas.iter().flat_map(|(_, values)| values.iter().flatten().copied());
+    values.reduce(f64::max)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use crate::finding::Status;
+    use crate::tripwire::example::{Case, Mutation};
+
+    pub(in crate::tripwire) const CASES: &[Case] = &[
+        Case {
+            name: "cache full",
+            evidence: r#"
+== params
+concurrency=32
+== before
+vllm:num_requests_running{engine="0"} 0
+vllm:num_requests_waiting{engine="0"} 0
+vllm:kv_cache_usage_perc{engine="0"} 0
+== 0
+vllm:num_requests_running{engine="0"} 10
+vllm:num_requests_waiting{engine="0"} 22
+vllm:kv_cache_usage_perc{engine="0"} 0.97
+== 1
+vllm:num_requests_running{engine="0"} 7
+== after
+"#,
+            status: Status::Fail,
+            says: &["at most 10 of 32", "KV cache was full (97% in use) while up to 22 waited"],
+        },
+        Case {
+            name: "replicas add up",
+            evidence: r#"
+== params
+concurrency=32
+num_prompts=48
+== before
+vllm:num_preemptions_total{engine="0"} 0
+vllm:num_preemptions_total{engine="1"} 0
+== 0
+vllm:num_requests_running{engine="0"} 15
+vllm:num_requests_running{engine="1"} 17
+== 1
+vllm:num_requests_running{engine="0"} 16
+vllm:num_requests_running{engine="1"} 8
+== after
+"#,
+            status: Status::Pass,
+            says: &["32 of 32 requests ran at once"],
+        },
+        Case {
+            name: "fewer prompts than the concurrency",
+            evidence: r"
+== params
+concurrency=64
+num_prompts=8
+== before
+vllm:num_requests_running 0
+== 0
+vllm:num_requests_running 8
+== after
+",
+            status: Status::Pass,
+            says: &["8 of 8"],
+        },
+        Case {
+            name: "rejected",
+            evidence: r#"
+== params
+concurrency=32
+== before
+vllm:num_requests_running{engine="0"} 0
+vllm:num_requests_waiting{engine="0"} 0
+vllm:admission_rejections_total{reason="max_num_queued_reqs"} 3
+== 0
+vllm:num_requests_running{engine="0"} 16
+vllm:admission_rejections_total{reason="max_num_queued_reqs"} 19
+== after
+"#,
+            status: Status::Fail,
+            says: &["at most 16 of 32", "rejected 16"],
+        },
+        Case {
+            name: "a client that sends few",
+            evidence: r#"
+== result
+{"backend": "vllm", "num_prompts": 500, "completed": 500, "max_concurrency": 64}
+== before
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+vllm:kv_cache_usage_perc 0.1
+== 0
+vllm:num_requests_running 9
+vllm:num_requests_waiting 2
+== after
+"#,
+            status: Status::Fail,
+            says: &["at most 9 of 64", "client never had more than 11 requests open"],
+        },
+        Case {
+            name: "open loop",
+            evidence: "== before\nvllm:num_requests_running 0\n== 0\nvllm:num_requests_running 9\n== after\n",
+            status: Status::NotApplicable,
+            says: &["no concurrency was asked for", "at most 9"],
+        },
+        Case {
+            name: "no samples",
+            evidence: "== params\nconcurrency=4\n== before\nvllm:num_requests_running 0\n== after\n",
+            status: Status::Unknown,
+            says: &["no metrics were sampled"],
+        },
+        Case {
+            name: "admitted, not scheduled",
+            evidence: r"
+== params
+concurrency=32
+== before
+trtllm_num_requests_running 1
+== 0
+trtllm_num_requests_running 32
+== after
+",
+            status: Status::Pass,
+            says: &["32 of 32 requests admitted at once"],
+        },
+        Case {
+            name: "a lagging gauge that shows fewer",
+            evidence: r"
+== params
+concurrency=32
+== before
+trtllm_num_requests_running 1
+== 0
+trtllm_num_requests_running 8
+== after
+",
+            status: Status::Unknown,
+            says: &["8 of 32", "more may have run"],
+        },
+        Case {
+            name: "gauges switched off",
+            evidence: r#"
+== params
+concurrency=32
+== before
+trtllm_request_success_total{finished_reason="length"} 1
+== 0
+== after
+"#,
+            status: Status::Unknown,
+            says: &["enable_iter_perf_stats"],
+        },
+    ];
+
+    pub(in crate::tripwire) const MUTATION: Mutation = Mutation {
+        case: "replicas add up",
+        find: "vllm:num_requests_running{engine=\"1\"} 17",
+        replace: "vllm:num_requests_running{engine=\"1\"} 12",
+        becomes: Status::Fail,
+    };
+}
