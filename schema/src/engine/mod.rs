@@ -1,1 +1,243 @@
-//! Written next.
+//! Inference engines by their identity: how each is recognised, where its metrics are, and what may
+//! be asked of it without changing what it does. One file an engine.
+//!
+//! What the numbers and log lines of an engine mean is the analyzer's knowledge, not this module's.
+
+mod command;
+mod llamacpp;
+mod sglang;
+mod tgi;
+mod trtllm;
+mod vllm;
+
+pub use command::Command;
+use memchr::memmem;
+
+/// How one engine is recognised and read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct EngineIdentity {
+    /// Short name, as in a `source` record's `engine`.
+    pub name: &'static str,
+    /// Name as its makers write it.
+    pub title: &'static str,
+    /// What its metric names begin with.
+    pub prefixes: &'static [&'static str],
+    /// Where its Prometheus exposition may be, in the order to try.
+    pub metrics_paths: &'static [&'static str],
+    /// Ports it listens on when none is given.
+    pub default_ports: &'static [u16],
+    /// Commands that start a server.
+    pub serve_commands: &'static [Command],
+    /// Commands of its child processes that keep an argv of their own.
+    pub worker_commands: &'static [Command],
+    /// What the titles of its processes begin with, where it sets titles. In `comm` they are cut to
+    /// 15 bytes.
+    pub process_titles: &'static [&'static str],
+    /// Log lines, or parts of them, that say it serves requests.
+    pub ready_lines: &'static [&'static str],
+    /// True: its health path answers before it can serve, so that only the ready line counts.
+    pub ready_line_required: bool,
+    /// Paths whose status 200 means that it can serve, in the order to try.
+    pub health_paths: &'static [&'static str],
+    /// Everything that may be asked by GET: none of it generates tokens, empties a buffer, or
+    /// returns prompts. The metrics paths are among them.
+    pub get_paths: &'static [&'static str],
+    /// What to change when the metrics are not there.
+    pub missing_metrics_help: &'static str,
+    /// Texts that stand in its logs and in no other engine's.
+    pub log_marks: &'static [&'static str],
+}
+
+/// Every engine that is recognised.
+pub static ENGINES: &[&EngineIdentity] =
+    &[&vllm::VLLM, &sglang::SGLANG, &trtllm::TRTLLM, &llamacpp::LLAMACPP, &tgi::TGI];
+
+/// Bytes at the beginning of a log in which the engine is looked for.
+const LOG_BYTES: usize = 1 << 20;
+
+impl EngineIdentity {
+    /// True when the log line says that the server is ready.
+    pub fn is_ready_line(&self, line: &str) -> bool {
+        self.ready_lines.iter().any(|ready| line.contains(ready))
+    }
+
+    /// True for a process title (or `comm`) of this engine.
+    pub fn has_title(&self, title: &str) -> bool {
+        self.process_titles.iter().any(|own| title.starts_with(own))
+    }
+}
+
+/// The engine of this short name.
+pub fn by_name(name: &str) -> Option<&'static EngineIdentity> {
+    ENGINES.iter().find(|engine| engine.name == name).copied()
+}
+
+/// The engine whose server these arguments start, directly, through a shell, a container or another
+/// launcher. Recognised by the structure of the command, never by a part of its text: a benchmark,
+/// a `pkill` or an editor that names an engine is no server.
+pub fn of_argv(argv: &[&str]) -> Option<&'static EngineIdentity> {
+    ENGINES.iter().find(|engine| command::runs(argv, engine.serve_commands)).copied()
+}
+
+/// The engine that a running process belongs to: a server, or a worker that has an argv or a title
+/// of its own. `argv` as in `/proc/PID/cmdline`, where a title stands in place of the arguments.
+pub fn of_process(argv: &[&str]) -> Option<&'static EngineIdentity> {
+    of_argv(argv).or_else(|| {
+        let titled =
+            |engine: &EngineIdentity| argv.first().is_some_and(|own| engine.has_title(own));
+        ENGINES
+            .iter()
+            .find(|engine| titled(engine) || command::runs(argv, engine.worker_commands))
+            .copied()
+    })
+}
+
+/// The engine most of these series belong to (names, with or without labels). `None`: no series of
+/// any engine, as in a router's exposition.
+pub fn of_series<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'static EngineIdentity> {
+    let mut counts = vec![0_usize; ENGINES.len()];
+    for name in names {
+        for (count, engine) in counts.iter_mut().zip(ENGINES) {
+            *count += usize::from(engine.prefixes.iter().any(|prefix| name.starts_with(prefix)));
+        }
+    }
+    most(&counts)
+}
+
+/// The engine whose marks stand most often in the first MiB of a log.
+pub fn of_log(text: &[u8]) -> Option<&'static EngineIdentity> {
+    let head = text.get(..LOG_BYTES).unwrap_or(text);
+    let count = |engine: &&EngineIdentity| {
+        let marks = engine.log_marks.iter();
+        marks.map(|mark| memmem::find_iter(head, mark).count()).sum::<usize>()
+    };
+    most(&ENGINES.iter().map(count).collect::<Vec<_>>())
+}
+
+/// The engine with the highest count above 0, the first of equals.
+fn most(counts: &[usize]) -> Option<&'static EngineIdentity> {
+    let best = counts.iter().max().copied().filter(|best| *best > 0)?;
+    let at = counts.iter().position(|count| *count == best)?;
+    ENGINES.get(at).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::{Path, PathBuf};
+
+    fn name(engine: Option<&EngineIdentity>) -> &str {
+        engine.map_or("", |engine| engine.name)
+    }
+
+    #[test]
+    fn engines_are_complete_and_ask_for_nothing_that_generates() {
+        for (i, engine) in ENGINES.iter().enumerate() {
+            assert_eq!(by_name(engine.name), Some(*engine));
+            assert!(ENGINES.iter().skip(i + 1).all(|other| other.name != engine.name));
+            assert!(!engine.ready_lines.is_empty() && !engine.serve_commands.is_empty());
+            for path in engine.metrics_paths.iter().chain(engine.health_paths) {
+                assert!(engine.get_paths.contains(path), "{}: {path}", engine.name);
+            }
+            for path in engine.get_paths {
+                let generates = ["generate", "flush", "perf_metrics", "events", "slots", "sleep"];
+                assert!(path.starts_with('/'), "{path}");
+                assert!(!generates.iter().any(|part| path.contains(part)), "{path}");
+            }
+        }
+        assert!(!sglang::SGLANG.get_paths.contains(&"/health"), "it runs a request when idle");
+        assert!(!trtllm::TRTLLM.get_paths.contains(&"/metrics"), "it empties the queue of records");
+        assert!(
+            !tgi::TGI.get_paths.contains(&"/health"),
+            "it runs the model before the first request"
+        );
+    }
+
+    #[test]
+    fn series_name_the_engine_and_a_router_is_none() {
+        for (series, engine) in [
+            (&["http_requests_total", "vllm:num_requests_running{engine=\"0\"}"][..], "vllm"),
+            (&["sglang:num_running_reqs", "python_info"], "sglang"),
+            (&["trtllm_request_success_total"], "trtllm"),
+            (&["llamacpp:requests_processing"], "llamacpp"),
+            (&["tgi_queue_size"], "tgi"),
+            (&["sgl_router_requests_total", "smg_worker_pool_size"], ""),
+            (&["xvllm:x", "process_cpu_seconds_total"], ""),
+            (&[], ""),
+        ] {
+            assert_eq!(name(of_series(series.iter().copied())), engine, "{series:?}");
+        }
+    }
+
+    #[test]
+    fn processes_are_recognised_by_argv_and_title() {
+        for (argv, engine) in [
+            (&["VLLM::EngineCore"][..], "vllm"),
+            (&["VLLM::EngineCor"], "vllm"),
+            (&["sglang::scheduler_TP0"], "sglang"),
+            (&["/usr/bin/python3", "-m", "mpi4py.futures.server"], "trtllm"),
+            (
+                &["/opt/venv/bin/python3", "/opt/venv/bin/text-generation-server", "serve", "m"],
+                "tgi",
+            ),
+            (&["vim", "VLLM::EngineCore"], ""),
+            (&["python3", "-c", "import vllm"], ""),
+            (&[], ""),
+        ] {
+            assert_eq!(name(of_process(argv)), engine, "{argv:?}");
+        }
+    }
+
+    /// Recorded runs beside the workspace, or where `INFERLINT_RECORDED` says.
+    fn recorded() -> PathBuf {
+        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/recorded");
+        std::env::var_os("INFERLINT_RECORDED").map_or(beside, PathBuf::from)
+    }
+
+    #[test]
+    fn logs_name_their_engine() {
+        for (log, engine) in [
+            ("(APIServer pid=1) INFO 11-01 10:00:00 [utils.py:233] non-default args: {}", "vllm"),
+            ("[2026-10-01 10:00:00] server_args={'model_path': '/m'}", "sglang"),
+            ("[TensorRT-LLM] TensorRT LLM version: 1.3.0rc29", "trtllm"),
+            (
+                "main: server is listening on http://127.0.0.1:8080 - starting the main loop",
+                "llamacpp",
+            ),
+            ("INFO text_generation_router::server: router/src/server.rs:2479: Connected", "tgi"),
+            ("INFO:     Application startup complete.", ""),
+        ] {
+            assert_eq!(name(of_log(log.as_bytes())), engine, "{log}");
+        }
+        let mut seen = 0;
+        for (folder, engine) in [("vllm-", "vllm"), ("sglang-", "sglang"), ("trtllm-", "trtllm")] {
+            for log in logs_below(&recorded()) {
+                let inside = log
+                    .components()
+                    .any(|part| part.as_os_str().to_string_lossy().starts_with(folder));
+                let client = log.file_name().is_some_and(|name| name == "load.log");
+                if inside && !client {
+                    let text = std::fs::read(&log).unwrap();
+                    assert_eq!(name(of_log(&text)), engine, "{}", log.display());
+                    seen += 1;
+                }
+            }
+        }
+        if seen == 0 {
+            println!("skipped: no recorded logs at {}", recorded().display());
+        }
+    }
+
+    fn logs_below(folder: &Path) -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+        let mut found = Vec::new();
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                found.extend(logs_below(&path));
+            } else if path.extension().is_some_and(|ext| ext == "log") {
+                found.push(path);
+            }
+        }
+        found
+    }
+}
