@@ -29,6 +29,8 @@ pub(super) static LLAMACPP: EngineIdentity = EngineIdentity {
     health_paths: &["/health"],
     // /slots would return prompts in older versions.
     get_paths: &["/metrics", "/health", "/props", "/v1/models"],
+    // tools/server/server.cpp.
+    owned_by: "llamacpp",
     missing_metrics_help: "start llama-server with --metrics",
     log_marks: &[
         "llama_model_loader:",

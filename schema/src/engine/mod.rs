@@ -42,6 +42,8 @@ pub struct EngineIdentity {
     /// Everything that may be asked by GET: none of it generates tokens, empties a buffer, or
     /// returns prompts. The metrics paths are among them.
     pub get_paths: &'static [&'static str],
+    /// What `/v1/models` says in `owned_by`; empty: nothing of the engine.
+    pub owned_by: &'static str,
     /// What to change when the metrics are not there.
     pub missing_metrics_help: &'static str,
     /// Texts that stand in its logs and in no other engine's.
@@ -70,6 +72,11 @@ impl EngineIdentity {
 /// The engine of this short name.
 pub fn by_name(name: &str) -> Option<&'static EngineIdentity> {
     ENGINES.iter().find(|engine| engine.name == name).copied()
+}
+
+/// The engine that signs the models it lists with `owner`.
+pub fn of_model_owner(owner: &str) -> Option<&'static EngineIdentity> {
+    ENGINES.iter().find(|engine| !owner.is_empty() && engine.owned_by == owner).copied()
 }
 
 /// The engine whose server these arguments start, directly, through a shell, a container or another
@@ -166,6 +173,14 @@ mod tests {
             (&[], ""),
         ] {
             assert_eq!(name(of_series(series.iter().copied())), engine, "{series:?}");
+        }
+    }
+
+    #[test]
+    fn a_server_signs_its_models() {
+        for (owner, engine) in [("vllm", "vllm"), ("tensorrt_llm", "trtllm"), ("me", ""), ("", "")]
+        {
+            assert_eq!(name(of_model_owner(owner)), engine, "{owner:?}");
         }
     }
 

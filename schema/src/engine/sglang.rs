@@ -30,6 +30,8 @@ pub(super) static SGLANG: EngineIdentity = EngineIdentity {
     health_paths: &["/ready", "/v1/models"],
     // /server_info and /model_info since 0.5.6.
     get_paths: &["/metrics", "/ready", "/v1/models", "/server_info", "/model_info"],
+    // ModelCard of its OpenAI protocol.
+    owned_by: "sglang",
     missing_metrics_help: "start sglang with --enable-metrics",
     log_marks: &[
         "server_args=ServerArgs(",

@@ -26,6 +26,8 @@ pub(super) static TGI: EngineIdentity = EngineIdentity {
     // backends/v3/src/backend.rs: before the first request /health runs the model, so /info it is.
     health_paths: &["/info"],
     get_paths: &["/metrics", "/info", "/v1/models"],
+    // router/src/server.rs: the model's own id.
+    owned_by: "",
     missing_metrics_help: "read the router's port (--port); its metrics are always on",
     log_marks: &["text_generation_launcher", "text_generation_router", "text_generation_server"],
 };

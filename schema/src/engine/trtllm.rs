@@ -29,6 +29,8 @@ pub(super) static TRTLLM: EngineIdentity = EngineIdentity {
     health_paths: &["/health"],
     // /perf_metrics and /kv_cache_events are emptied by reading.
     get_paths: &["/prometheus/metrics", "/health", "/version", "/v1/models", "/server_info"],
+    // ModelCard of its OpenAI protocol.
+    owned_by: "tensorrt_llm",
     missing_metrics_help: "set return_perf_metrics: true and enable_iter_perf_stats: true in the file \
                            given to trtllm-serve by --config (before 1.2: --extra_llm_api_options)",
     log_marks: &["[TRT-LLM]", "[TensorRT-LLM]", "tensorrt_llm/", "tensorrt_llm."],

@@ -32,6 +32,8 @@ pub(super) static VLLM: EngineIdentity = EngineIdentity {
     // /server_info answers only in developer mode and holds the whole configuration.
     get_paths: &["/metrics", "/health", "/version", "/v1/models", "/load"],
     // v1/engine/async_llm.py@0.33.0: without statistics no engine series exists.
+    // ModelCard of its OpenAI protocol.
+    owned_by: "vllm",
     missing_metrics_help: "start vllm without --disable-log-stats",
     // logger.py (process names) and v1/engine/core.py of all releases.
     log_marks: &[
