@@ -1,0 +1,98 @@
+//! The recording's time: monotonic nanoseconds since it began, and where that stands on the wall.
+
+use inferlint_schema::record;
+use nix::time::{ClockId, clock_gettime};
+use std::time::Instant;
+
+/// Wall and monotonic clock may part by this much before it is written down, in ns: a step, not
+/// the slewing that NTP does all the time.
+const STEP_NS: u64 = 10_000_000;
+
+/// The origin of a recording's times. Copies tell the same time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock {
+    origin: Instant,
+    /// CLOCK_MONOTONIC at t = 0, in ns.
+    pub(crate) mono_ns: u64,
+    /// Unix time at t = 0, in ns.
+    pub(crate) wall_ns: u64,
+}
+
+fn read(id: ClockId) -> u64 {
+    let nanoseconds = |time: nix::sys::time::TimeSpec| {
+        time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
+    };
+    // Both clocks exist on every Linux: the call has no way to fail.
+    clock_gettime(id).map_or(0, nanoseconds)
+}
+
+impl Clock {
+    /// A clock whose t = 0 is now.
+    pub(crate) fn start() -> Self {
+        let origin = Instant::now();
+        Self {
+            origin,
+            mono_ns: read(ClockId::CLOCK_MONOTONIC),
+            wall_ns: read(ClockId::CLOCK_REALTIME),
+        }
+    }
+
+    /// Ns since the recording began.
+    pub(crate) fn now(&self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64
+    }
+
+    /// `moment` on this clock; 0 for moments before the recording.
+    pub(crate) fn at(&self, moment: Instant) -> u64 {
+        moment.saturating_duration_since(self.origin).as_nanos() as u64
+    }
+
+    /// Both clocks, read together now.
+    pub(crate) fn anchor(&self) -> record::Clock {
+        let t = self.now();
+        let wall_ns = read(ClockId::CLOCK_REALTIME);
+        let mono_ns = read(ClockId::CLOCK_MONOTONIC);
+        record::Clock { t, wall_ns, mono_ns, error_ns: None }
+    }
+
+    /// An anchor, when the wall clock has been stepped since `last`.
+    pub(crate) fn step_since(&self, last: &record::Clock) -> Option<record::Clock> {
+        let now = self.anchor();
+        let wall = now.wall_ns.wrapping_sub(last.wall_ns) as i64;
+        let mono = now.mono_ns.wrapping_sub(last.mono_ns) as i64;
+        (wall.abs_diff(mono) > STEP_NS).then_some(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn time_runs_forward_and_agrees_with_the_monotonic_clock() {
+        let clock = Clock::start();
+        std::thread::sleep(Duration::from_millis(5));
+        let anchor = clock.anchor();
+        assert!(anchor.t >= 5_000_000);
+        let by_mono = anchor.mono_ns - clock.mono_ns;
+        assert!(by_mono.abs_diff(anchor.t) < 20_000_000, "{by_mono} and {}", anchor.t);
+        assert_eq!(clock.at(clock.origin + Duration::from_nanos(7)), 7);
+        let before = clock.origin.checked_sub(Duration::from_secs(1)).unwrap();
+        assert_eq!(clock.at(before), 0);
+    }
+
+    #[test]
+    fn a_step_of_the_wall_clock_is_seen_and_slewing_is_not() {
+        let clock = Clock::start();
+        let anchor = clock.anchor();
+        let moved = |by: i64| record::Clock {
+            wall_ns: anchor.wall_ns.wrapping_add_signed(by),
+            ..anchor.clone()
+        };
+        assert!(clock.step_since(&moved(0)).is_none());
+        assert!(clock.step_since(&moved(1_000_000)).is_none());
+        assert!(clock.step_since(&moved(3_600_000_000_000)).is_some());
+        assert!(clock.step_since(&moved(-3_600_000_000_000)).is_some());
+    }
+}

@@ -1,0 +1,417 @@
+//! Expositions: finding out where a server serves its metrics, and reading them.
+
+use super::{Ask, Collector, Failure};
+use crate::clock::Clock;
+use crate::http::{self, Client};
+use crate::plan::{Plan, Target};
+use crate::sink::Worth;
+use crate::status::{Figures, Live};
+use inferlint_schema::delta::{Encoder, ReadingHead};
+use inferlint_schema::engine::{self, ENGINES, EngineIdentity};
+use inferlint_schema::prom;
+use inferlint_schema::record::{Record, Source};
+use reqwest::Url;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Interval for a server that somebody else started; one of our own is read at 250 ms.
+pub(crate) const ATTACHED: Duration = Duration::from_secs(1);
+/// A reading may take this part of the interval: what reading costs the server stays small.
+const SHARE: u32 = 20;
+/// Trial readings behind that rule.
+const TRIALS: usize = 3;
+/// Bytes of a useless answer that are quoted.
+const QUOTED: usize = 40;
+
+/// One target as it was found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    target: Target,
+    /// Where its metrics may be; the only one, once it is known.
+    urls: Vec<Url>,
+    engine: Option<&'static EngineIdentity>,
+    engine_from: Option<&'static str>,
+    /// Median time of the trial readings.
+    median: Option<Duration>,
+    /// Why nothing could be read, and what to do about it.
+    pub(crate) trouble: Option<Trouble>,
+}
+
+/// Why a target gives no metrics.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Trouble {
+    /// What happened, and where.
+    pub(crate) what: String,
+    /// What to do.
+    pub(crate) help: String,
+}
+
+/// Looks at every target of the plan, all at once.
+pub(crate) async fn discover(client: &Client, plan: &Plan) -> Vec<Found> {
+    let named = plan.engine.as_deref().and_then(engine::by_name);
+    let trials = if plan.interval.is_some() { 1 } else { TRIALS };
+    let looks: Vec<_> = plan
+        .targets
+        .iter()
+        .map(|target| {
+            let (client, target) = (client.clone(), target.clone());
+            tokio::spawn(async move { look(&client, target, named, trials).await })
+        })
+        .collect();
+    let mut found = Vec::new();
+    for look in looks {
+        found.extend(look.await);
+    }
+    found
+}
+
+async fn look(
+    client: &Client,
+    target: Target,
+    named: Option<&'static EngineIdentity>,
+    trials: usize,
+) -> Found {
+    let named = named.filter(|_| target.serves);
+    let owner = match named {
+        None if target.find_path => owner(client, &target.url).await,
+        _ => None,
+    };
+    let likely = named.or(owner);
+    let urls = candidates(&target, likely);
+    let mut found = Found {
+        target,
+        urls,
+        engine: named,
+        engine_from: named.map(|_| "option"),
+        median: None,
+        trouble: None,
+    };
+    let mut body = Vec::new();
+    let mut failures = Vec::new();
+    for url in found.urls.clone() {
+        match read_once(client, &url, &mut body).await {
+            Ok(first) => {
+                if found.engine.is_none() && found.target.serves {
+                    let samples = prom::parse(&body);
+                    let names =
+                        samples.samples.iter().filter_map(|s| str::from_utf8(s.series).ok());
+                    found.engine = engine::of_series(names);
+                    found.engine_from = found.engine.map(|_| "metrics");
+                }
+                found.median = Some(median(client, &url, &mut body, first.1, trials).await);
+                found.urls = vec![url];
+                return found;
+            }
+            Err(failure) => failures.push((url, failure)),
+        }
+    }
+    found.trouble = failures.into_iter().next().map(|(url, failure)| {
+        let what = format!("{}: {}", crate::plan::address(&url), failure.why);
+        Trouble { what, help: help_for(&failure, likely, &found.target) }
+    });
+    found
+}
+
+/// Where the metrics may be, in the order to try.
+fn candidates(target: &Target, engine: Option<&EngineIdentity>) -> Vec<Url> {
+    if !target.find_path {
+        return vec![target.url.clone()];
+    }
+    let mut paths: Vec<&str> = match engine {
+        Some(engine) => engine.metrics_paths.to_vec(),
+        None => ENGINES.iter().flat_map(|engine| engine.metrics_paths).copied().collect(),
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    paths.retain(|path| seen.insert(*path));
+    let with_path = |path: &&str| {
+        let mut url = target.url.clone();
+        url.set_path(path);
+        url.set_query(None);
+        url
+    };
+    paths.iter().map(with_path).collect()
+}
+
+/// Who the server says it is in `/v1/models`. Asked first, because TensorRT-LLM's `/metrics` is no
+/// exposition but a list of iterations that reading empties.
+async fn owner(client: &Client, url: &Url) -> Option<&'static EngineIdentity> {
+    let mut url = url.clone();
+    url.set_path("/v1/models");
+    url.set_query(None);
+    let mut body = Vec::new();
+    client.get(&url, &mut body).await.ok()?;
+    let text = String::from_utf8_lossy(&body);
+    let (_, rest) = text.split_once("\"owned_by\"")?;
+    let owner = rest.split('"').nth(1)?;
+    engine::of_model_owner(owner)
+}
+
+type Reading = (http::Answer, Duration);
+
+/// One GET whose body is an exposition.
+async fn read_once(
+    client: &Client,
+    url: &Url,
+    body: &mut Vec<u8>,
+) -> Result<Reading, http::Failure> {
+    let sent = Instant::now();
+    let answer = client.get(url, body).await?;
+    let took = sent.elapsed();
+    match no_exposition(body) {
+        Some(why) => Err(http::Failure { why, status: Some(answer.status), too_large: false }),
+        None => Ok((answer, took)),
+    }
+}
+
+/// Why `body` cannot be an exposition, in words; `None`: it may be one, also an empty one.
+fn no_exposition(body: &[u8]) -> Option<String> {
+    let first = body.iter().position(|b| !b.is_ascii_whitespace())?;
+    let start = body.get(first..).unwrap_or_default();
+    // Nearly every exposition begins with a comment, and nothing else that servers send does.
+    let holds_samples = |parsed: prom::Exposition<'_>| !parsed.samples.is_empty();
+    if start.starts_with(b"#") || holds_samples(prom::parse(body)) {
+        return None;
+    }
+    let quoted: String = String::from_utf8_lossy(start)
+        .chars()
+        .take_while(|c| *c != '\n')
+        .take(QUOTED)
+        .filter(|c| !c.is_control())
+        .collect();
+    Some(format!("the answer holds no metrics, it begins with {quoted:?}"))
+}
+
+async fn median(
+    client: &Client,
+    url: &Url,
+    body: &mut Vec<u8>,
+    first: Duration,
+    trials: usize,
+) -> Duration {
+    let mut times = vec![first];
+    while times.len() < trials {
+        match read_once(client, url, body).await {
+            Ok((_, took)) => times.push(took),
+            Err(_) => break,
+        }
+    }
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or(first)
+}
+
+fn help_for(failure: &http::Failure, engine: Option<&EngineIdentity>, target: &Target) -> String {
+    let port = target.url.port_or_known_default().unwrap_or(80);
+    match failure.status {
+        None => format!("check that the server runs and listens on port {port}"),
+        // 501 is llama.cpp's word for it.
+        Some(404 | 501) if target.serves => {
+            if let Some(engine) = engine {
+                return engine.missing_metrics_help.to_owned();
+            }
+            let helps: Vec<&str> = ENGINES.iter().map(|e| e.missing_metrics_help).collect();
+            format!("the server's metrics may be switched off: {}", helps.join("; "))
+        }
+        Some(401 | 403) => "put credentials into the URL (http://user:password@…), or name an \
+                            address that needs none"
+            .to_owned(),
+        Some(_) => {
+            format!("check that port {port} is the server's and that the path is right")
+        }
+    }
+}
+
+/// The sampling intervals of `found`, by name of the source.
+///
+/// One interval serves all that have a part in serving: the longest that one of them needs. Other
+/// expositions are read no more often, and less often when they are slow.
+pub(crate) fn intervals(found: &[Found], asked: Option<Duration>) -> Vec<Duration> {
+    let needs = |found: &Found| asked.unwrap_or_else(|| by_rule(ATTACHED, found.median));
+    let serving = found.iter().filter(|found| found.target.serves).map(needs).max();
+    found
+        .iter()
+        .map(|found| match serving {
+            Some(serving) if found.target.serves => serving,
+            Some(serving) => serving.max(needs(found)),
+            None => needs(found),
+        })
+        .collect()
+}
+
+/// The larger of the default and 20 times what a reading takes.
+pub(crate) fn by_rule(default: Duration, median: Option<Duration>) -> Duration {
+    let cost = median.unwrap_or_default() * SHARE;
+    // Whole milliseconds: it is a setting that people read.
+    default.max(Duration::from_millis(cost.as_millis() as u64))
+}
+
+impl Found {
+    /// The source as it is declared in the bundle.
+    pub(crate) fn source(&self, t: u64, src: u32, group: Option<String>) -> Source {
+        let url = self.urls.first().filter(|_| self.trouble.is_none());
+        let address = url.map_or_else(|| self.target.address(), crate::plan::address);
+        let why = self
+            .trouble
+            .as_ref()
+            .map(|trouble| BTreeMap::from([("metrics".to_owned(), trouble.what.clone())]));
+        Source {
+            t,
+            src,
+            name: self.target.name.clone(),
+            role: self.target.role.clone(),
+            kind: "exposition".to_owned(),
+            group,
+            address: Some(address),
+            engine: self.engine.map(|engine| engine.name.to_owned()),
+            engine_from: self.engine_from.map(str::to_owned),
+            provider: Some("prometheus".to_owned()),
+            why,
+        }
+    }
+
+    /// The source's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.target.name
+    }
+
+    /// The source's role.
+    pub(crate) fn role(&self) -> &str {
+        &self.target.role
+    }
+
+    /// Given by `--url`.
+    pub(crate) fn serves(&self) -> bool {
+        self.target.serves
+    }
+
+    /// Its collector.
+    pub(crate) fn collector(
+        self,
+        src: u32,
+        client: Client,
+        clock: Clock,
+        live: Arc<Live>,
+    ) -> Metrics {
+        let serves = self.target.serves;
+        let encoder = Encoder::new(src);
+        Metrics { src, client, urls: self.urls, serves, encoder, clock, live, body: Vec::new() }
+    }
+}
+
+/// Reads one exposition.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    src: u32,
+    client: Client,
+    /// One, or all that may be right while the server has never answered.
+    urls: Vec<Url>,
+    serves: bool,
+    encoder: Encoder,
+    clock: Clock,
+    live: Arc<Live>,
+    body: Vec<u8>,
+}
+
+impl Collector for Metrics {
+    fn src(&self) -> u32 {
+        self.src
+    }
+
+    fn worth(&self) -> Worth {
+        Worth::Reading
+    }
+
+    async fn read(&mut self, ask: Ask, out: &mut Vec<Record>) -> Result<(), Failure> {
+        let mut failure = None;
+        for index in 0..self.urls.len() {
+            let Some(url) = self.urls.get(index) else { break };
+            let t = self.clock.now();
+            match read_once(&self.client, url, &mut self.body).await {
+                Ok((answer, took)) => {
+                    self.urls.swap(0, index);
+                    self.urls.truncate(1);
+                    self.keep(t, &answer, took, ask, out);
+                    return Ok(());
+                }
+                Err(other) => failure = failure.or(Some(other)),
+            }
+        }
+        let failure = failure.map_or_else(
+            || Failure { what: "scrape", why: "no address to read".to_owned() },
+            |failure| Failure {
+                what: if failure.too_large { "too_large" } else { "scrape" },
+                why: failure.why,
+            },
+        );
+        Err(failure)
+    }
+}
+
+impl Metrics {
+    fn keep(
+        &mut self,
+        t: u64,
+        answer: &http::Answer,
+        took: Duration,
+        ask: Ask,
+        out: &mut Vec<Record>,
+    ) {
+        let head = ReadingHead {
+            t,
+            dur_ns: took.as_nanos() as u64,
+            status: Some(answer.status),
+            bytes: Some(self.body.len() as u64),
+            peer: answer.peer.map(|peer| peer.to_string()),
+            date_s: answer.date_s,
+        };
+        self.encoder.exposition(&head, &self.body, ask.keyframe, ask.keep, out);
+        let figures = self.serves.then(|| Figures::of(&self.body));
+        self.live.scraped(self.src, took, figures);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_follows_what_a_reading_takes() {
+        let ms = Duration::from_millis;
+        let cases = [
+            (None, ATTACHED, ms(1_000)),
+            (Some(ms(4)), ATTACHED, ms(1_000)),
+            (Some(ms(80)), ATTACHED, ms(1_600)),
+            (Some(ms(4)), ms(250), ms(250)),
+            (Some(Duration::from_micros(15_500)), ms(250), ms(310)),
+        ];
+        for (median, default, expected) in cases {
+            assert_eq!(by_rule(default, median), expected, "{median:?}");
+        }
+    }
+
+    #[test]
+    fn html_and_json_are_no_expositions_and_an_empty_one_is() {
+        let good: [&[u8]; 6] = [
+            b"",
+            b"\n",
+            b"# HELP a b\n",
+            b"a 1\n",
+            b"{\"utf8.name\", job=\"x\"} 1\n",
+            b"good 1\nthis line is broken\n",
+        ];
+        for body in good {
+            assert_eq!(no_exposition(body), None, "{}", String::from_utf8_lossy(body));
+        }
+        let bad: [&[u8]; 5] = [
+            b"<!DOCTYPE html><html></html>",
+            b"\n  <html>",
+            b"[{\"iter\":1}]",
+            b"{\"detail\":\"Not Found\"}",
+            b"Not Found",
+        ];
+        for body in bad {
+            let why = no_exposition(body).unwrap();
+            assert!(why.starts_with("the answer holds no metrics, it begins with"), "{why}");
+        }
+    }
+}

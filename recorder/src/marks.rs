@@ -1,0 +1,248 @@
+//! The marks file: how a load script says where its phases begin and end.
+//!
+//! One line a mark, `begin NAME key=value…` or `end NAME`, quoted as in a shell. A file and not a
+//! socket, because `echo` can write it and a bind mount carries it into a container. A line's time
+//! is the moment it was read, so it is known to within the polling interval.
+
+use nix::fcntl::OFlag;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often the file is looked at.
+pub(crate) const POLL: Duration = Duration::from_millis(100);
+/// Bytes of one line; what is longer is refused as malformed.
+const LINE_BYTES: usize = 64 << 10;
+/// Bytes read in one poll; the rest waits for the next.
+const POLL_BYTES: u64 = 256 << 10;
+
+/// What one line says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// A phase begins, with what was asked for, in the order written.
+    Begin {
+        /// The phase's name.
+        name: String,
+        /// `key=value` words.
+        params: Vec<(String, String)>,
+    },
+    /// The innermost open phase of this name ends.
+    End {
+        /// The phase's name.
+        name: String,
+    },
+}
+
+/// A line that is no mark.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Malformed {
+    /// Line number in the file, from 1, counted from where the recorder began to read.
+    pub(crate) line: u64,
+    /// What is wrong with it.
+    pub(crate) what: String,
+}
+
+/// Follows one marks file.
+#[derive(Debug)]
+pub(crate) struct Marks {
+    path: PathBuf,
+    file: Option<(File, u64)>,
+    offset: u64,
+    partial: Vec<u8>,
+    line: u64,
+    created: bool,
+}
+
+impl Marks {
+    /// Follows `path` from its present end, creating it (mode 0600) when it is not there.
+    ///
+    /// # Errors
+    /// What the system said when it can be neither created nor opened.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let mut options = fs::OpenOptions::new();
+        let created = match options.write(true).create_new(true).mode(0o600).open(path) {
+            Ok(_) => true,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+            Err(error) => return Err(error),
+        };
+        // Without O_NONBLOCK a FIFO would hold the recorder up until somebody writes to it.
+        let file =
+            fs::OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+        let meta = file.metadata()?;
+        if !meta.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+        }
+        let file = Some((file, meta.ino()));
+        let path = path.to_owned();
+        Ok(Self { path, file, offset: meta.len(), partial: Vec::new(), line: 0, created })
+    }
+
+    /// The lines added since the last poll.
+    pub(crate) fn poll(&mut self) -> Vec<Result<Mark, Malformed>> {
+        let Ok(meta) = fs::metadata(&self.path) else { return Vec::new() };
+        if self.file.as_ref().is_none_or(|(_, inode)| *inode != meta.ino()) {
+            // Replaced by another file: that one is read from its beginning.
+            self.file = File::open(&self.path).ok().map(|file| (file, meta.ino()));
+            self.offset = 0;
+        }
+        if meta.len() < self.offset {
+            self.offset = 0;
+        }
+        if meta.len() == self.offset {
+            return Vec::new();
+        }
+        let Some((file, _)) = &mut self.file else { return Vec::new() };
+        let mut fresh = Vec::new();
+        if file.seek(SeekFrom::Start(self.offset)).is_err()
+            || file.take(POLL_BYTES).read_to_end(&mut fresh).is_err()
+        {
+            return Vec::new();
+        }
+        self.offset += fresh.len() as u64;
+        self.take_lines(&fresh)
+    }
+
+    /// The last line, if the file ends without a line feed.
+    pub(crate) fn rest(&mut self) -> Option<Result<Mark, Malformed>> {
+        let rest = std::mem::take(&mut self.partial);
+        if rest.is_empty() { None } else { self.one(&rest) }
+    }
+
+    /// Removes the file if it was created here: its lines are in the bundle.
+    pub(crate) fn remove(self) {
+        if self.created {
+            // Left behind when it cannot be removed: it does no harm.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
+    fn take_lines(&mut self, fresh: &[u8]) -> Vec<Result<Mark, Malformed>> {
+        let mut marks = Vec::new();
+        let mut rest = fresh;
+        while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
+            let (line, after) = rest.split_at(end);
+            rest = after.get(1..).unwrap_or_default();
+            let mut whole = std::mem::take(&mut self.partial);
+            whole.extend_from_slice(line);
+            marks.extend(self.one(&whole));
+        }
+        if self.partial.len() <= LINE_BYTES {
+            self.partial.extend_from_slice(rest);
+        }
+        marks
+    }
+
+    fn one(&mut self, line: &[u8]) -> Option<Result<Mark, Malformed>> {
+        self.line += 1;
+        parse(line).map_err(|what| Malformed { line: self.line, what }).transpose()
+    }
+}
+
+/// Parses one line. `None`: nothing but blanks or a comment.
+fn parse(line: &[u8]) -> Result<Option<Mark>, String> {
+    if line.len() > LINE_BYTES {
+        return Err(format!("longer than {LINE_BYTES} bytes"));
+    }
+    let text = std::str::from_utf8(line).map_err(|_| "not UTF-8".to_owned())?;
+    let words = shlex::split(text.trim_end()).ok_or("a quote is not closed")?;
+    let mut words = words.into_iter();
+    let Some(verb) = words.next() else { return Ok(None) };
+    if verb != "begin" && verb != "end" {
+        return Err(format!("begins with {verb:?}, not with begin or end"));
+    }
+    let name = words.next().filter(|name| !name.is_empty()).ok_or("no name")?;
+    if verb == "end" {
+        return Ok(Some(Mark::End { name }));
+    }
+    let params = words
+        .map(|word| match word.split_once('=') {
+            Some((key, value)) if !key.is_empty() && key.len() <= 64 => {
+                Ok((key.to_owned(), value.to_owned()))
+            }
+            _ => Err(format!("{word:?} is not key=value")),
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(Some(Mark::Begin { name, params }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn begin(name: &str, params: &[(&str, &str)]) -> Mark {
+        let params = params.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Mark::Begin { name: name.to_owned(), params }
+    }
+
+    #[test]
+    fn lines_are_quoted_as_in_a_shell() {
+        let good = [
+            (
+                "begin c=32 concurrency=32 rate=inf",
+                begin("c=32", &[("concurrency", "32"), ("rate", "inf")]),
+            ),
+            ("begin 'two words' note='a b'", begin("two words", &[("note", "a b")])),
+            ("begin x key=", begin("x", &[("key", "")])),
+            ("begin x expr=a=b", begin("x", &[("expr", "a=b")])),
+            ("  end\tc=32  ", Mark::End { name: "c=32".into() }),
+            ("begin c=1\r", begin("c=1", &[])),
+        ];
+        for (line, mark) in good {
+            assert_eq!(parse(line.as_bytes()), Ok(Some(mark)), "{line}");
+        }
+        for line in ["", "   ", "# a comment"] {
+            assert_eq!(parse(line.as_bytes()), Ok(None), "{line:?}");
+        }
+        let bad =
+            ["start x", "begin", "end", "begin 'open", "begin x word", "begin x =v", "begin ''"];
+        for line in bad {
+            assert!(parse(line.as_bytes()).is_err(), "{line}");
+        }
+        assert!(parse(b"begin \xff").is_err());
+        assert!(parse(&vec![b'a'; LINE_BYTES + 1]).is_err());
+    }
+
+    #[test]
+    fn lines_are_read_as_they_grow_and_old_ones_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.marks");
+        fs::write(&path, "begin old\n").unwrap();
+        let mut marks = Marks::open(&path).unwrap();
+        assert_eq!(marks.poll(), []);
+        let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"begin a\nend a\nbeg").unwrap();
+        let end = Mark::End { name: "a".into() };
+        assert_eq!(marks.poll(), [Ok(begin("a", &[])), Ok(end)]);
+        file.write_all(b"in b\nnonsense\n").unwrap();
+        let polled = marks.poll();
+        assert_eq!(polled[0], Ok(begin("b", &[])));
+        assert_eq!(polled[1].as_ref().unwrap_err().line, 4);
+        file.write_all(b"end b").unwrap();
+        assert_eq!(marks.poll(), []);
+        assert_eq!(marks.rest(), Some(Ok(Mark::End { name: "b".into() })));
+        assert_eq!(marks.rest(), None);
+        marks.remove();
+        assert!(path.exists(), "not created here");
+    }
+
+    #[test]
+    fn a_file_that_was_truncated_replaced_or_removed_is_read_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.marks");
+        let mut marks = Marks::open(&path).unwrap();
+        fs::write(&path, "begin first\n").unwrap();
+        assert_eq!(marks.poll().len(), 1);
+        fs::write(&path, "end first\n").unwrap();
+        assert_eq!(marks.poll(), [Ok(Mark::End { name: "first".into() })]);
+        fs::remove_file(&path).unwrap();
+        assert_eq!(marks.poll(), []);
+        fs::write(folder.path().join("other"), "begin second\n").unwrap();
+        fs::rename(folder.path().join("other"), &path).unwrap();
+        assert_eq!(marks.poll(), [Ok(begin("second", &[]))]);
+        marks.remove();
+        assert!(!path.exists(), "created here");
+    }
+}

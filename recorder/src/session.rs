@@ -1,0 +1,354 @@
+//! One recording, from the first record to the seal. Read top to bottom: it is its story.
+
+use crate::clock::Clock;
+use crate::collect::metrics::{Found, Metrics};
+use crate::collect::{Ask, Collector, Failure, Running};
+use crate::error::Error;
+use crate::host;
+use crate::http::Client;
+use crate::marks::{Malformed, Mark, Marks, POLL};
+use crate::phase::{Edge, Phases};
+use crate::plan::{Plan, random_hex};
+use crate::signals::Signals;
+use crate::sink::{Place, Sealed, Sink};
+use crate::status::{Live, Voice};
+use inferlint_schema::container::Head;
+use inferlint_schema::record::{self, End, Gap, Note, Record, Source, Text};
+use inferlint_schema::redact::{Masker, Seeds};
+use inferlint_schema::version::{FORMAT, MINOR};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, MissedTickBehavior};
+
+/// The program and its version, as bundles name their writer.
+pub(crate) const WRITER: &str = concat!("inferlint-record ", env!("CARGO_PKG_VERSION"));
+/// What the last readings may take, so that a bundle is sealed within 2 s of a signal.
+const LAST_READINGS: Duration = Duration::from_secs(1);
+/// An anchor between the clocks is written at least this often.
+const ANCHOR: Duration = Duration::from_mins(1);
+/// Malformed marks that are reported; further ones are not.
+const MALFORMED: u64 = 1_000;
+
+/// Readings that were asked for at an edge: each resolves when it is taken, or has failed.
+pub(crate) type Taken = Vec<oneshot::Receiver<()>>;
+
+/// A recording at work.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// Its time.
+    pub(crate) clock: Clock,
+    /// Where its records go.
+    pub(crate) sink: Sink,
+    /// What its collectors show.
+    pub(crate) live: Arc<Live>,
+    sealed: oneshot::Receiver<Result<Sealed, Error>>,
+    /// The bundle while it is being written.
+    part: PathBuf,
+    sources: u32,
+    /// First slot of every schedule, once there is one.
+    start: Option<Instant>,
+    running: Vec<Running>,
+    phases: Phases,
+    anchor: record::Clock,
+    malformed: u64,
+}
+
+impl Session {
+    /// Creates the bundle, with what is known before anything is read: session, host, remarks.
+    /// `intervals` are the sampling intervals by collector or source, where they are settled.
+    ///
+    /// # Errors
+    /// When the bundle cannot be made.
+    pub(crate) fn open(
+        plan: &Plan,
+        place: Place,
+        clock: Clock,
+        intervals: BTreeMap<String, u64>,
+    ) -> Result<Self, Error> {
+        let mut masker = masker(plan);
+        let mut why = BTreeMap::new();
+        let boot_id = host::boot_id().map_err(|error| why.insert("boot_id".to_owned(), error)).ok();
+        let session = record::Session {
+            t: 0,
+            format: FORMAT,
+            minor: MINOR,
+            writer: WRITER.to_owned(),
+            build: Some(format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS)),
+            bundle_id: random_hex(16)?,
+            run_id: plan.run_id.clone(),
+            segment: 0,
+            command: plan.command.to_owned(),
+            argv: plan.argv.iter().map(|arg| Text::from(arg.as_str())).collect(),
+            wall_ns: clock.wall_ns,
+            mono_ns: clock.mono_ns,
+            boot_id,
+            tz: host::time_zone(),
+            tz_offset_s: None,
+            intervals_ns: (!intervals.is_empty()).then_some(intervals),
+            privacy: Some(plan.privacy.name().to_owned()),
+            abilities: Some(BTreeMap::from([("metrics".to_owned(), true)])),
+            why: (!why.is_empty()).then_some(why),
+        };
+        let host = host::facts(clock.now(), &mut masker);
+        let anchor = clock.anchor();
+        let mut first: Vec<Record> = vec![session.into(), host.into(), anchor.clone().into()];
+        first.extend(plan.remarks.iter().map(|remark| {
+            let (t, by) = (clock.now(), "user".to_owned());
+            let (what, key) = (remark.what.to_owned(), remark.key.clone());
+            Note { t, what, key, value: Text::from(remark.value.as_str()), by }.into()
+        }));
+        let part = place.part().to_owned();
+        let head = Head::new(WRITER, clock.wall_ns);
+        let (sink, sealed) = Sink::create(place, &head, masker, clock, &first)?;
+        Ok(Self {
+            clock,
+            sink,
+            live: Arc::default(),
+            sealed,
+            part,
+            sources: 0,
+            start: None,
+            running: Vec::new(),
+            phases: Phases::default(),
+            anchor,
+            malformed: 0,
+        })
+    }
+
+    /// Declares a source; `declare` gets its id.
+    pub(crate) fn source(&mut self, declare: impl FnOnce(u32) -> Source) -> u32 {
+        let src = self.sources;
+        self.sources += 1;
+        self.sink.account(declare(src));
+        src
+    }
+
+    /// Reads a source at `interval` from now on.
+    pub(crate) fn collect(&mut self, collector: impl Collector, interval: Duration) {
+        let start = *self.start.get_or_insert_with(Instant::now);
+        let (clock, sink) = (self.clock, self.sink.clone());
+        self.running.push(Running::start(collector, interval, start, clock, sink));
+    }
+
+    /// Declares the expositions that were found; each comes back with its collector.
+    ///
+    /// Servers of one role are replicas of each other.
+    pub(crate) fn declare(&mut self, found: Vec<Found>, client: &Client) -> Vec<Metrics> {
+        let mut of_role: BTreeMap<String, usize> = BTreeMap::new();
+        for found in found.iter().filter(|found| found.serves()) {
+            *of_role.entry(found.role().to_owned()).or_default() += 1;
+        }
+        let mut collectors = Vec::new();
+        for found in found {
+            let replicas = of_role.get(found.role()).is_some_and(|count| *count > 1);
+            let group = (found.serves() && replicas).then(|| found.role().to_owned());
+            let t = self.clock.now();
+            let src = self.source(|src| found.source(t, src, group));
+            let live = Arc::clone(&self.live);
+            collectors.push(found.collector(src, client.clone(), self.clock, live));
+        }
+        collectors
+    }
+
+    /// Reads a source once, text and all.
+    pub(crate) async fn read_once(&mut self, mut collector: impl Collector) {
+        let ask = Ask { keyframe: true, keep: Some("alone") };
+        let mut out = Vec::new();
+        let from_t = self.clock.now();
+        let result = collector.read(ask, &mut out).await;
+        if let Err(Failure { what, why }) = result {
+            let (t, src) = (self.clock.now(), Some(collector.src()));
+            self.sink.account(Gap {
+                t,
+                src,
+                what: what.to_owned(),
+                from_t,
+                to_t: t,
+                count: 1,
+                why,
+            });
+        } else {
+            self.sink.send(collector.worth(), &mut out);
+        }
+    }
+
+    /// Records until a signal, or until `duration` has passed; says how it ended, as in `end.how`.
+    pub(crate) async fn run(
+        &mut self,
+        duration: Option<Duration>,
+        mut marks: Option<&mut Marks>,
+        signals: &mut Signals,
+        voice: &Voice,
+    ) -> &'static str {
+        let end = async {
+            match duration {
+                Some(duration) => tokio::time::sleep(duration).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(end);
+        let mut poll = tokio::time::interval(POLL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut polls: u64 = 0;
+        loop {
+            tokio::select! {
+                biased;
+                stop = signals.next() => return stop.how(),
+                () = &mut end => return "duration",
+                _ = poll.tick() => {}
+            }
+            if let Some(marks) = &mut marks {
+                let lines = marks.poll();
+                self.mark(lines, voice);
+            }
+            polls += 1;
+            if polls.is_multiple_of(10) {
+                self.watch_clock();
+            }
+            if polls.is_multiple_of(5) && voice.has_status_line() {
+                let elapsed = Duration::from_nanos(self.clock.now());
+                let line = self.live.line(self.phases.current(), elapsed, self.sink.bytes());
+                voice.status(&line);
+            }
+        }
+    }
+
+    /// Turns lines of the marks file into phases; each edge gets a reading and a keyframe.
+    pub(crate) fn mark(&mut self, lines: Vec<Result<Mark, Malformed>>, voice: &Voice) {
+        let t = self.clock.now();
+        let edge = Edge { t, from: "mark", error_ns: Some(POLL.as_nanos() as u64) };
+        for line in lines {
+            let wrong = match line {
+                Ok(Mark::Begin { name, params }) => {
+                    let _ = self.begin(edge, &name, params);
+                    None
+                }
+                Ok(Mark::End { name }) => {
+                    let ended = self.end(edge, &name);
+                    ended.is_none().then(|| format!("end {name}: no such phase has begun"))
+                }
+                Err(Malformed { line, what }) => Some(format!("line {line}: {what}")),
+            };
+            if let Some(wrong) = wrong {
+                self.malformed(t, &wrong, voice);
+            }
+        }
+    }
+
+    fn malformed(&mut self, t: u64, wrong: &str, voice: &Voice) {
+        self.malformed += 1;
+        if self.malformed > MALFORMED {
+            return;
+        }
+        voice.warn(&format!(
+            "the marks file, {wrong}\n  help: write begin NAME key=value… or end NAME"
+        ));
+        let (what, why) = ("unparsed".to_owned(), format!("marks file, {wrong}"));
+        self.sink.account(Gap { t, src: None, what, from_t: t, to_t: t, count: 1, why });
+    }
+
+    /// Begins a phase and has every source read; wait for what comes back to know them read.
+    pub(crate) fn begin(
+        &mut self,
+        edge: Edge,
+        name: &str,
+        params: impl IntoIterator<Item = (String, String)>,
+    ) -> Taken {
+        self.sink.account(self.phases.begin(edge, name, params));
+        self.read_all()
+    }
+
+    /// Ends a phase and has every source read. `None`: no such phase is open.
+    pub(crate) fn end(&mut self, edge: Edge, name: &str) -> Option<Taken> {
+        let ended = self.phases.end(edge, name);
+        let any = !ended.is_empty();
+        for phase in ended {
+            self.sink.account(phase);
+        }
+        any.then(|| self.read_all())
+    }
+
+    fn read_all(&self) -> Taken {
+        self.running.iter().map(Running::edge).collect()
+    }
+
+    /// Writes an anchor when one is due or the wall clock was stepped.
+    fn watch_clock(&mut self) {
+        let due = self.clock.now() - self.anchor.t >= ANCHOR.as_nanos() as u64;
+        let anchor =
+            if due { Some(self.clock.anchor()) } else { self.clock.step_since(&self.anchor) };
+        if let Some(anchor) = anchor {
+            self.anchor = anchor.clone();
+            self.sink.account(anchor);
+        }
+    }
+
+    /// Takes the last readings and closes the bundle. A second Ctrl-C leaves it as it stands.
+    ///
+    /// # Errors
+    /// When the bundle cannot be closed, or the second Ctrl-C came.
+    pub(crate) async fn seal(mut self, how: &str, signals: &mut Signals) -> Result<Sealed, Error> {
+        let part = self.part.clone();
+        tokio::select! {
+            biased;
+            sealed = self.close(how) => sealed,
+            () = signals.interrupt() => Err(Error::interrupted(&part)),
+        }
+    }
+
+    async fn close(&mut self, how: &str) -> Result<Sealed, Error> {
+        let deadline = Instant::now() + LAST_READINGS;
+        let last = self.running.drain(..).map(|running| tokio::spawn(running.end(deadline)));
+        for ended in last.collect::<Vec<_>>() {
+            let _ = ended.await;
+        }
+        let anchor = self.clock.anchor();
+        self.sink.account(anchor.clone());
+        let (cpu_ns, max_rss_bytes) = usage();
+        let (scrapes, scrape_dur_ns) = self.live.scrapes();
+        self.sink.finish(End {
+            t: anchor.t,
+            how: how.to_owned(),
+            counts: BTreeMap::new(),
+            gaps: 0,
+            dropped: 0,
+            redacted: BTreeMap::new(),
+            wall_ns: anchor.wall_ns,
+            mono_ns: anchor.mono_ns,
+            cpu_ns,
+            max_rss_bytes,
+            scrapes: Some(scrapes),
+            scrape_dur_ns: Some(scrape_dur_ns),
+            error: None,
+        });
+        let broken = || {
+            let what = format!("close {}: the writer broke off", self.part.display());
+            Error::could_not(what, "what was recorded can be read all the same")
+        };
+        (&mut self.sealed).await.map_err(|_| broken())?
+    }
+}
+
+/// The masker, knowing beforehand what is private in our environment and arguments.
+fn masker(plan: &Plan) -> Masker {
+    let mut seeds = Seeds::from_env(std::env::vars_os());
+    seeds.host(crate::plan::host_name().as_bytes());
+    for target in &plan.targets {
+        if let Some(password) = target.url.password() {
+            seeds.secret(password.as_bytes());
+        }
+    }
+    Masker::new(seeds)
+}
+
+/// CPU time, user and system, in ns, and the largest resident memory in bytes, of this process.
+fn usage() -> (Option<u64>, Option<u64>) {
+    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::time::TimeValLike;
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return (None, None) };
+    let cpu_us = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    (u64::try_from(cpu_us * 1_000).ok(), u64::try_from(usage.max_rss() * 1_024).ok())
+}
