@@ -4,12 +4,14 @@
 //! function from evidence to a verdict, speaking of signals that [`engine`] maps to metric names;
 //! [`output`] prints the [`finding`]s. Nothing is collected here and nothing is sent anywhere.
 
+pub mod boot;
 pub mod cli;
 pub mod client;
 pub mod command;
 pub mod engine;
 pub mod error;
 pub mod evidence;
+pub mod failure;
 pub mod finding;
 pub mod load;
 pub mod number;

@@ -1,0 +1,598 @@
+//! One log line without what loggers, launchers and shippers put in front of it.
+//!
+//! A server's line reaches a file through any stack of writers: the engine's own prefix, then a
+//! launcher's, then a container runtime's, then a shipper's time. Each layer is peeled off until
+//! none is left, so a rule only ever sees what the program itself said.
+
+use std::borrow::Cow;
+
+/// How loud the line's own logger called it. Absent when the line carries no level (tracebacks,
+/// prints, SGLang).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    Debug,
+    Info,
+    Warning,
+    Error,
+}
+
+/// A line, stripped.
+#[derive(Debug)]
+pub(crate) struct Line<'a> {
+    /// Counted from 1.
+    pub number: u64,
+    /// What the program said. Indentation is kept: it separates a traceback's frames from its end.
+    pub text: Cow<'a, str>,
+    /// Which process or rank said it, as its prefix names it (`EngineCore_DP0 pid=94`, `TP3`).
+    /// Empty when no layer names one.
+    pub process: String,
+    pub level: Option<Level>,
+    /// The engine's own time, as written (`10-01 01:24:26`). Zone and often year are unknown.
+    pub stamp: Option<String>,
+    /// A logger's prefix was there: the line starts a record and continues none.
+    pub is_record: bool,
+}
+
+impl<'a> Line<'a> {
+    /// Strips `raw`. Bytes that are not UTF-8 become replacement characters.
+    pub(crate) fn strip(number: u64, raw: &'a [u8]) -> Self {
+        let mut line = Line {
+            number,
+            text: Cow::Borrowed(""),
+            process: String::new(),
+            level: None,
+            stamp: None,
+            is_record: false,
+        };
+        let text = uncoloured(String::from_utf8_lossy(raw));
+        let text = last_overwrite(text);
+        line.text = match unwrapped_json(&text) {
+            Some(inner) => Cow::Owned(line.peel(&inner).to_owned()),
+            None => match text {
+                Cow::Borrowed(text) => Cow::Borrowed(line.peel(text)),
+                Cow::Owned(text) => Cow::Owned(line.peel(&text).to_owned()),
+            },
+        };
+        line
+    }
+
+    fn peel<'t>(&mut self, text: &'t str) -> &'t str {
+        let mut rest = text;
+        for _ in 0..MAX_LAYERS {
+            let Some(next) = LAYERS.iter().find_map(|layer| layer(self, rest)) else { break };
+            rest = next;
+        }
+        rest
+    }
+
+    fn says_process(&mut self, name: &str) {
+        if !self.process.is_empty() {
+            self.process.push(' ');
+        }
+        self.process.push_str(name);
+    }
+}
+
+/// More layers than this on one line is not a log, it is an attack.
+const MAX_LAYERS: usize = 12;
+
+type Layer = for<'t> fn(&mut Line<'_>, &'t str) -> Option<&'t str>;
+
+/// Order matters only where one layer's form is a special case of another's.
+const LAYERS: [Layer; 13] = [
+    compose_name,
+    kubectl_pod,
+    mpirun_tag,
+    srun_label,
+    syslog,
+    iso_time,
+    bracketed_time,
+    trtllm_tags,
+    process_tag,
+    rank_tag,
+    glog,
+    python_level,
+    relayed_output,
+];
+
+/// `name-1  | `, and the `│ ` frame terminal viewers draw.
+fn compose_name<'t>(_: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+    if let Some(rest) = text.strip_prefix("│ ") {
+        return Some(rest);
+    }
+    let name = text.len() - text.trim_start_matches(is_name).len();
+    if name == 0 || !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return None;
+    }
+    let after = text.get(name..)?.strip_prefix(' ')?.trim_start_matches(' ');
+    after.strip_prefix("| ").or_else(|| (after == "|").then_some(""))
+}
+
+fn is_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+/// `[pod/name/container] `, as `kubectl logs --prefix` writes it.
+fn kubectl_pod<'t>(_: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+    text.strip_prefix("[pod/")?.split_once("] ").map(|(_, rest)| rest)
+}
+
+/// `[1,0]<stdout>:`, as `mpirun --tag-output` writes it.
+fn mpirun_tag<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+    let (tag, rest) = text.strip_prefix('[')?.split_once("]<std")?;
+    let (_, rest) = rest.split_once(">:")?;
+    if !tag.bytes().all(|b| b.is_ascii_digit() || b == b',') {
+        return None;
+    }
+    line.says_process(tag);
+    Some(rest)
+}
+
+/// `3: `, as `srun --label` writes it. Only before another known layer: a bare number and a colon
+/// is also how C++ libraries number their messages.
+fn srun_label<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+    let (label, rest) = text.split_once(": ")?;
+    let numbered = (1..=4).contains(&label.len()) && label.bytes().all(|b| b.is_ascii_digit());
+    let known = [
+        "(",
+        "[20",
+        "[0",
+        "[1",
+        "[TRT",
+        "[Tensor",
+        "INFO",
+        "ERROR",
+        "WARNING",
+        "Traceback",
+        "  File",
+    ];
+    if !numbered || !known.iter().any(|k| rest.starts_with(k)) {
+        return None;
+    }
+    line.says_process(label);
+    Some(rest)
+}
+
+/// `Nov 30 10:00:00 host unit[123]: `, as journald and syslog write it.
+fn syslog<'t>(_: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+    let month = text.get(..4)?;
+    let months = [
+        "Jan ", "Feb ", "Mar ", "Apr ", "May ", "Jun ", "Jul ", "Aug ", "Sep ", "Oct ", "Nov ",
+        "Dec ",
+    ];
+    if !months.contains(&month) {
+        return None;
+    }
+    let rest = skip_digits(text.get(4..)?.trim_start_matches(' '), 1..=2)?.strip_prefix(' ')?;
+    let (_, rest) = clock(rest)?;
+    let (unit, rest) = rest.strip_prefix(' ')?.split_once("]: ")?;
+    (unit.len() < 128 && unit.contains('[')).then_some(rest)
+}
+
+/// `2026-11-30T10:00:00.000Z `, with a zone, in brackets, or with the runtime's `stdout F `.
+fn iso_time<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+    let (open, text) = match text.strip_prefix('[') {
+        Some(inner) => (true, inner),
+        None => (false, text),
+    };
+    let rest = date(text, '-', &[4, 2, 2])?;
+    let separator = rest.chars().next()?;
+    // In brackets a space follows the date of SGLang's own prefix, which is read elsewhere.
+    if separator != 'T' && (separator != ' ' || open) {
+        return None;
+    }
+    let (_, rest) = clock(rest.get(1..)?)?;
+    let rest = zone(rest);
+    let rest = if open { rest.strip_prefix(']')? } else { rest };
+    let rest = rest.strip_prefix(' ').or_else(|| rest.is_empty().then_some(""))?;
+    for stream in ["stdout F ", "stderr F ", "stdout P ", "stderr P ", "stdout F", "stderr F"] {
+        if let Some(inner) = rest.strip_prefix(stream) {
+            return Some(inner);
+        }
+    }
+    // The launcher of TGI, and Dynamo, write their level after the time.
+    for (word, level) in [
+        ("INFO ", Level::Info),
+        ("WARN ", Level::Warning),
+        ("ERROR ", Level::Error),
+        ("DEBUG ", Level::Debug),
+    ] {
+        if let Some(inner) = rest.trim_start_matches(' ').strip_prefix(word) {
+            line.level = Some(level);
+            line.is_record = true;
+            return Some(inner);
+        }
+    }
+    Some(rest)
+}
+
+/// SGLang's `[2026-10-01 01:40:36 DP0 TP3] ` and TensorRT-LLM's `[10/01/2026-01:54:18] `.
+fn bracketed_time<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+    let inner = text.strip_prefix('[')?;
+    let (rest, stamp_end) = if let Some(rest) = date(inner, '-', &[4, 2, 2]) {
+        let (_, rest) = clock(rest.strip_prefix(' ')?)?;
+        (rest, inner.len() - rest.len())
+    } else if let Some(rest) = date(inner, '/', &[2, 2, 4]) {
+        let (_, rest) = clock(rest.strip_prefix('-')?)?;
+        (rest, inner.len() - rest.len())
+    } else if let Some((gpu, rest)) = inner.strip_prefix("gpu").and_then(|r| r.split_once("] ")) {
+        // SGLang before 0.4 numbered its processes by card: `[gpu_id=0] `.
+        line.says_process(&format!("gpu{}", gpu.trim_start_matches("_id").trim_start_matches('=')));
+        line.is_record = true;
+        return Some(rest);
+    } else {
+        let (_, rest) = clock(inner)?;
+        (rest, inner.len() - rest.len())
+    };
+    let (ranks, rest) = rest.split_once(']')?;
+    if !ranks
+        .split(' ')
+        .all(|rank| rank.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_'))
+    {
+        return None;
+    }
+    line.stamp = inner.get(..stamp_end).map(str::to_owned);
+    line.is_record = true;
+    let ranks = ranks.trim_start_matches(' ');
+    if !ranks.is_empty() {
+        line.says_process(ranks);
+    }
+    rest.strip_prefix(' ').or_else(|| rest.is_empty().then_some(""))
+}
+
+/// `[TRT-LLM] [RANK 1] [E] [module] ` and `[TensorRT-LLM][ERROR] `.
+fn trtllm_tags<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+    let mut rest =
+        text.strip_prefix("[TRT-LLM]").or_else(|| text.strip_prefix("[TensorRT-LLM]"))?;
+    let mut module_seen = false;
+    loop {
+        let trimmed = rest.trim_start_matches(' ');
+        let Some((tag, after)) = trimmed.strip_prefix('[').and_then(|t| t.split_once(']')) else {
+            break;
+        };
+        match tag {
+            "E" | "ERROR" | "F" | "FATAL" => line.level = Some(Level::Error),
+            "W" | "WARNING" => line.level = Some(Level::Warning),
+            "I" | "INFO" => line.level = Some(Level::Info),
+            "V" | "D" | "B" | "VERBOSE" | "DEBUG" | "TRACE" => line.level = Some(Level::Debug),
+            _ if tag.starts_with("RANK ") => line.says_process(tag),
+            // The module of newer releases follows the level, once; `[startup]` after it is text.
+            _ if line.level.is_some()
+                && !module_seen
+                && tag.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') =>
+            {
+                module_seen = true;
+            }
+            _ => break,
+        }
+        rest = after;
+    }
+    line.is_record = true;
+    Some(rest.strip_prefix(' ').unwrap_or(rest))
+}
+
+/// `(EngineCore_DP0 pid=94) `, `(VllmWorker rank=0 pid=120) `, `(RayWorkerWrapper pid=7, ip=…) `.
+fn process_tag<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+    let (tag, rest) = text.strip_prefix('(')?.split_once(')')?;
+    if tag.len() > 120 || !(tag.contains(" pid=") || tag.contains(" rank=") || tag.contains("pid="))
+    {
+        return None;
+    }
+    if !line.process.ends_with(tag) {
+        line.says_process(tag);
+    }
+    rest.strip_prefix(' ').or_else(|| rest.is_empty().then_some(""))
+}
+
+/// `[rank0]: ` and `[rank0]:`.
+fn rank_tag<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+    let (rank, rest) = text.strip_prefix("[rank")?.split_once("]:")?;
+    if rank.is_empty() || !rank.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    line.says_process(&format!("rank{rank}"));
+    Some(rest.strip_prefix(' ').unwrap_or(rest))
+}
+
+/// `[E1001 16:06:04.537 ProcessGroupNCCL.cpp:607] ` and `E0714 09:10:11.20 190 model.cc:692] `.
+fn glog<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+    let inner = text.strip_prefix('[').unwrap_or(text);
+    let level = match inner.chars().next()? {
+        'I' => Level::Info,
+        'W' => Level::Warning,
+        'E' | 'F' => Level::Error,
+        _ => return None,
+    };
+    let rest = skip_digits(inner.get(1..)?, 3..=4)?.strip_prefix(' ')?;
+    let (_, rest) = clock(rest)?;
+    let (place, rest) = rest.split_once(']')?;
+    if place.len() > 160 || !place.contains(':') {
+        return None;
+    }
+    line.level = Some(level);
+    line.is_record = true;
+    Some(rest.strip_prefix(' ').unwrap_or(rest))
+}
+
+/// vLLM's `INFO 10-01 01:24:26 [core.py:123] ` with its older `core.py:123] `, uvicorn's
+/// `INFO:     `, and Python's plain `ERROR:name:`.
+fn python_level<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+    let (level, rest) = [
+        ("INFO", Level::Info),
+        ("WARNING", Level::Warning),
+        ("ERROR", Level::Error),
+        ("DEBUG", Level::Debug),
+        ("CRITICAL", Level::Error),
+    ]
+    .into_iter()
+    .find_map(|(word, level)| text.strip_prefix(word).map(|rest| (level, rest)))?;
+    let found = if let Some(rest) = rest.strip_prefix(':') {
+        match rest.strip_prefix(' ') {
+            Some(rest) => rest.trim_start_matches(' '),
+            None => {
+                rest.split_once(':')
+                    .filter(|(name, _)| !name.is_empty() && name.chars().all(is_name))?
+                    .1
+            }
+        }
+    } else {
+        let rest = rest.strip_prefix(' ')?;
+        let dated = date(rest, '-', &[2, 2])?;
+        let (_, timed) = clock(dated.strip_prefix(' ')?)?;
+        line.stamp = rest.get(..rest.len() - timed.len()).map(str::to_owned);
+        // The place in the source ends the prefix: `[file.py:12] `, or `file.py:12] ` before 0.8.
+        match timed.split_once(']') {
+            Some((place, rest)) if place.len() < 200 && place.contains(':') => {
+                rest.strip_prefix(' ').unwrap_or(rest)
+            }
+            _ => timed.strip_prefix(' ').unwrap_or(timed),
+        }
+    };
+    line.level = Some(level);
+    line.is_record = true;
+    Some(found)
+}
+
+/// `vLLM STDOUT: `, as programs that relay a server's output write it.
+fn relayed_output<'t>(_: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+    let at = text.find(" STDOUT: ").or_else(|| text.find(" STDERR: "))?;
+    let name = text.get(..at)?;
+    (!name.is_empty() && name.len() < 32 && name.chars().all(is_name))
+        .then(|| text.get(at + 9..))?
+}
+
+/// What is after a date of groups of digits, or nothing.
+fn date<'t>(text: &'t str, separator: char, groups: &[usize]) -> Option<&'t str> {
+    let mut rest = text;
+    for (i, digits) in groups.iter().enumerate() {
+        if i > 0 {
+            rest = rest.strip_prefix(separator)?;
+        }
+        rest = skip_digits(rest, *digits..=*digits)?;
+    }
+    Some(rest)
+}
+
+/// `01:24:26` with any fraction: the time as written, and what is after it.
+fn clock(text: &str) -> Option<(&str, &str)> {
+    let rest = skip_digits(text, 1..=2)?.strip_prefix(':')?;
+    let rest = skip_digits(rest, 2..=2)?.strip_prefix(':')?;
+    let mut rest = skip_digits(rest, 2..=2)?;
+    if let Some(fraction) = rest.strip_prefix(['.', ',']) {
+        let after = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
+        if after.len() < fraction.len() {
+            rest = after;
+        }
+    }
+    Some((text.get(..text.len() - rest.len())?, rest))
+}
+
+fn zone(text: &str) -> &str {
+    if let Some(rest) = text.strip_prefix('Z').or_else(|| text.strip_prefix(" UTC")) {
+        return rest;
+    }
+    let Some(rest) = text.strip_prefix(['+', '-']) else { return text };
+    let after = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':');
+    if (4..=5).contains(&(rest.len() - after.len())) { after } else { text }
+}
+
+fn skip_digits(text: &str, count: std::ops::RangeInclusive<usize>) -> Option<&str> {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let found = text.len() - rest.len();
+    if found > *count.end() {
+        // More digits than the form has: not this form.
+        return None;
+    }
+    (found >= *count.start()).then_some(rest)
+}
+
+/// Without ANSI escapes. vLLM 0.10.2 to 0.14.1 coloured its process prefix even into files.
+fn uncoloured(text: Cow<'_, str>) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_ref();
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        out.push_str(before);
+        rest = match after.strip_prefix('[') {
+            Some(sequence) => match sequence.find(|c: char| c.is_ascii_alphabetic()) {
+                Some(end) => sequence.get(end + 1..).unwrap_or(""),
+                None => "",
+            },
+            None => after,
+        };
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// What a terminal would show: a progress bar writes over its own line.
+fn last_overwrite(text: Cow<'_, str>) -> Cow<'_, str> {
+    let end = text.trim_end_matches('\r').len();
+    let start = text.get(..end).and_then(|t| t.rfind('\r')).map_or(0, |at| at + 1);
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.get(start..end).unwrap_or(text)),
+        Cow::Owned(text) => Cow::Owned(text.get(start..end).unwrap_or(&text).to_owned()),
+    }
+}
+
+/// The message of a JSON record: docker's `json-file` driver, or vLLM's JSON formatter (0.31 on).
+fn unwrapped_json(text: &str) -> Option<String> {
+    if !text.starts_with("{\"") {
+        return None;
+    }
+    let record: serde_json::Value = serde_json::from_str(text).ok()?;
+    let message = record.get("log").or_else(|| record.get("message"))?.as_str()?;
+    let level = record.get("levelname").and_then(serde_json::Value::as_str);
+    Some(match level {
+        Some(level) => format!("{level}: {message}"),
+        None => message.trim_end_matches('\n').to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn strips(raw: &str, text: &str, process: &str, level: Option<Level>) {
+        let line = Line::strip(1, raw.as_bytes());
+        assert_eq!(
+            (line.text.as_ref(), line.process.as_str(), line.level),
+            (text, process, level),
+            "from {raw:?}"
+        );
+    }
+
+    #[test]
+    fn every_known_prefix_is_peeled() {
+        let info = Some(Level::Info);
+        let error = Some(Level::Error);
+        let cases: &[(&str, &str, &str, Option<Level>)] = &[
+            ("INFO 07-28 15:07:22 [core.py:632] Hello.", "Hello.", "", info),
+            ("INFO 11-20 10:45:55 model_runner.py:680] Starting", "Starting", "", info),
+            (
+                "(EngineCore pid=7) ERROR 09-05 11:20:16 [core.py:1348]   File \"x\"",
+                "  File \"x\"",
+                "EngineCore pid=7",
+                error,
+            ),
+            (
+                "(Worker pid=9) (Worker_TP1 pid=9) ERROR 03-05 09:56:09 [m.py:8] boom",
+                "boom",
+                "Worker pid=9 Worker_TP1 pid=9",
+                error,
+            ),
+            (
+                "(APIServer pid=1) INFO:     Application startup complete.",
+                "Application startup complete.",
+                "APIServer pid=1",
+                info,
+            ),
+            ("ERROR:    [Errno 98] error", "[Errno 98] error", "", error),
+            ("ERROR:root:boom", "boom", "", error),
+            ("[rank0]: ValueError: x", "ValueError: x", "rank0", None),
+            (
+                "[rank2]:[E1001 16:06:04.537131842 ProcessGroupNCCL.cpp:607] [Rank 2] Watchdog",
+                "[Rank 2] Watchdog",
+                "rank2",
+                error,
+            ),
+            (
+                "E0714 09:10:11.202020 190 backend_model.cc:692] \"ERROR: no\"",
+                "\"ERROR: no\"",
+                "",
+                error,
+            ),
+            ("[2025-04-11 10:01:12 TP7] Memory pool end.", "Memory pool end.", "TP7", None),
+            ("[2025-04-11 10:01:12.123 DP1 TP0 EP3] x", "x", "DP1 TP0 EP3", None),
+            ("[2025-04-11 10:01:12] x", "x", "", None),
+            ("[gpu_id=0] max_total_num_tokens=3", "max_total_num_tokens=3", "gpu0", None),
+            ("[06/11/2026-10:20:15] [TRT-LLM] [RANK 0] [E] Hang", "Hang", "RANK 0", error),
+            (
+                "[10/01/2026-01:54:18] [TRT-LLM] [I] [_startup] [startup][pid=7] x",
+                "[startup][pid=7] x",
+                "",
+                info,
+            ),
+            (
+                "[TRT-LLM] [I] [batchmgr][RANK 0] Number of tokens",
+                "Number of tokens",
+                "RANK 0",
+                info,
+            ),
+            ("[TensorRT-LLM][ERROR] 1: bad", "1: bad", "", error),
+            ("server-1  | Killed", "Killed", "", None),
+            ("server-1  | ", "", "", None),
+            (
+                "vllm_1 | (EngineCore pid=7) INFO 01-01 00:00:00 [a.py:1] x",
+                "x",
+                "EngineCore pid=7",
+                info,
+            ),
+            ("2026-11-30T10:00:00.000000000Z [2025-04-11 10:01:12 TP7] x", "x", "TP7", None),
+            ("2026-11-30T10:00:00.1+02:00 stderr F Killed", "Killed", "", None),
+            (
+                "[2026-02-24T20:21:58Z] (EngineCore_DP0 pid=6) ERROR 02-24 20:21:58 [c.py:1] x",
+                "x",
+                "EngineCore_DP0 pid=6",
+                error,
+            ),
+            ("2026-02-24 20:21:58,123 x", "x", "", None),
+            (
+                "2023-07-07T17:55:43.805488Z ERROR text_generation_launcher: Webserver Crashed",
+                "text_generation_launcher: Webserver Crashed",
+                "",
+                error,
+            ),
+            ("vLLM STDOUT: INFO 01-01 00:00:00 [a.py:1] x", "x", "", info),
+            ("Nov 30 10:00:00 gpu7 vllm[123]: Killed", "Killed", "", None),
+            ("[pod/server-0/vllm] Killed", "Killed", "", None),
+            ("[1,3]<stderr>:[rank3]: boom", "boom", "1,3 rank3", None),
+            ("2: (EngineCore pid=7) x", "x", "2 EngineCore pid=7", None),
+            (
+                "\u{1b}[1;36m(EngineCore_DP0 pid=93)\u{1b}[0;0m INFO 01-01 00:00:00 [a.py:1] x",
+                "x",
+                "EngineCore_DP0 pid=93",
+                info,
+            ),
+            ("\u{1b}[0m[10/01/2026-01:54:18] [TRT-LLM] [W] x", "x", "", Some(Level::Warning)),
+            ("loading 5%\rloading 10%\r", "loading 10%", "", None),
+            (
+                "{\"log\":\"(EngineCore pid=7) boom\\n\",\"stream\":\"stderr\"}",
+                "boom",
+                "EngineCore pid=7",
+                None,
+            ),
+            ("{\"levelname\":\"ERROR\",\"message\":\"boom\"}", "boom", "", error),
+            // Not prefixes: they stay.
+            ("   41 | #  error \"x\"", "   41 | #  error \"x\"", "", None),
+            ("| tensorrt_llm | 1 |", "| tensorrt_llm | 1 |", "", None),
+            ("1: [stdArchiveReader.cpp] Error", "1: [stdArchiveReader.cpp] Error", "", None),
+            ("(see above) x", "(see above) x", "", None),
+        ];
+        for (raw, text, process, level) in cases {
+            strips(raw, text, process, *level);
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_stripped_without_a_panic() {
+        for raw in [
+            &b"\xff\xfe(pid="[..],
+            b"[",
+            b"(",
+            b"[20",
+            b"2026-",
+            b"\x1b",
+            b"\x1b[",
+            b"{\"",
+            b"[\xc3\xa9",
+            b"Nov ",
+        ] {
+            let line = Line::strip(1, raw);
+            assert!(line.text.len() <= 3 * raw.len());
+        }
+    }
+}

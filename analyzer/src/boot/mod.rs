@@ -1,0 +1,273 @@
+//! What a server's log says: how it was started, what it decided, whether it became ready, and what
+//! became of it.
+//!
+//! A log is read once, in order, by [`read`] (a file) or line by line through [`Scanner`] (a
+//! bundle's log records). [`facts::BootFacts`] holds what was read, each fact with its line;
+//! [`ServerLog::conclude`] names the failure, if there was one. One file an engine says what its
+//! lines look like; adding an engine adds one file and one entry in [`GRAMMARS`].
+
+pub mod facts;
+pub(crate) mod grammar;
+pub(crate) mod line;
+mod llamacpp;
+pub(crate) mod pyrepr;
+mod reader;
+mod sglang;
+mod tgi;
+mod trtllm;
+mod vllm;
+
+use std::io::Read;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
+use self::facts::{BootFacts, Fact};
+pub use self::grammar::Stage;
+use self::grammar::{Compiled, Grammar, Reading, seconds_between};
+use self::line::Line;
+use self::reader::{Vocabulary, Wanted};
+use crate::failure::watch::{self, History, Watch};
+use crate::failure::{Aside, Conclusion};
+
+/// Every engine whose log is known.
+pub(crate) static GRAMMARS: [&Grammar; 5] =
+    [&vllm::VLLM, &sglang::SGLANG, &trtllm::TRTLLM, &llamacpp::LLAMACPP, &tgi::TGI];
+
+/// The grammar of an engine, by its name.
+pub(crate) fn grammar_of(engine: &str) -> Option<&'static Grammar> {
+    GRAMMARS.iter().copied().find(|g| g.engine == engine)
+}
+
+/// A log, read.
+#[derive(Clone, Debug, Default)]
+pub struct ServerLog {
+    /// What it says of the start.
+    pub facts: BootFacts,
+    history: History,
+}
+
+impl ServerLog {
+    /// What became of the server, with what stands beside its log.
+    pub fn conclude(&self, aside: &Aside) -> Conclusion {
+        let mut aside = aside.clone();
+        if aside.asked_port.is_none() {
+            aside.asked_port = self.facts.argument("port").map(str::to_owned);
+        }
+        self.history.conclude(&aside, self.facts.engine)
+    }
+}
+
+/// Reads a whole log. `engine` names the engine when it is known from elsewhere.
+pub fn read(input: impl Read, engine: Option<&str>) -> std::io::Result<ServerLog> {
+    let Some(words) = WORDS.as_ref() else {
+        return Err(std::io::Error::other("the log vocabulary does not compile"));
+    };
+    let mut scanner = Scanner::new(engine);
+    let lines = reader::read(input, words, scanner.wanted, &mut |number, line| {
+        scanner.take(number, line);
+        scanner.wanted
+    })?;
+    scanner.lines = lines;
+    Ok(scanner.finish())
+}
+
+/// Reads a log that comes line by line.
+pub struct Scanner {
+    named: Option<&'static Grammar>,
+    /// How many marks of each grammar were seen: lines of one engine may quote another's name.
+    marks: [u32; GRAMMARS.len()],
+    facts: BootFacts,
+    drafting: bool,
+    watch: Watch,
+    wanted: Wanted,
+    lines: u64,
+    first_stamp: Option<Fact<String>>,
+    last_stamp: Option<Fact<String>>,
+}
+
+impl Scanner {
+    /// `engine` names the engine when it is known from elsewhere.
+    pub fn new(engine: Option<&str>) -> Self {
+        Self {
+            named: engine.and_then(grammar_of),
+            marks: [0; GRAMMARS.len()],
+            facts: BootFacts::default(),
+            drafting: false,
+            watch: Watch::default(),
+            wanted: Wanted::Watched,
+            lines: 0,
+            first_stamp: None,
+            last_stamp: None,
+        }
+    }
+
+    /// The log's next line, without its end.
+    pub fn line(&mut self, line: &[u8]) {
+        self.lines += 1;
+        if WORDS.as_ref().is_some_and(|words| words.wants(self.wanted, line)) {
+            self.take(self.lines, line);
+        }
+    }
+
+    /// The log has ended.
+    pub fn finish(mut self) -> ServerLog {
+        self.facts.engine = self.grammar().map(|g| g.engine);
+        self.facts.lines = self.lines;
+        self.facts.ready_line = self.watch.ready_line();
+        if let (Some(from), Some(to)) = (&self.facts.started_at, &self.facts.ready_at) {
+            self.facts.seconds_to_ready = seconds_between(&from.value, &to.value);
+        }
+        if let (Some(grammar), Some(version)) = (self.grammar(), &self.facts.version) {
+            self.facts.untested_version =
+                !grammar.tested.iter().any(|tested| version.value.starts_with(tested));
+        }
+        ServerLog { facts: self.facts, history: self.watch.finish() }
+    }
+
+    fn grammar(&self) -> Option<&'static Grammar> {
+        if self.named.is_some() {
+            return self.named;
+        }
+        let most = self.marks.iter().copied().max().filter(|n| *n > 0)?;
+        self.marks.iter().position(|n| *n == most).and_then(|at| GRAMMARS.get(at).copied())
+    }
+
+    fn take(&mut self, number: u64, raw: &[u8]) {
+        let line = Line::strip(number, raw);
+        self.count_marks(raw);
+        let grammar = self.grammar();
+        if let Some(stamp) = &line.stamp {
+            let stamp = Fact { value: stamp.clone(), line: number };
+            if self.first_stamp.is_none() {
+                self.first_stamp = Some(stamp.clone());
+            }
+            self.last_stamp = Some(stamp);
+        }
+        let was_ready = self.watch.ready_line().is_some();
+        self.watch.observe(&line, grammar);
+        if was_ready {
+            self.read_serving(&line);
+        } else {
+            self.read_facts(&line, grammar);
+            if self.watch.ready_line().is_some() {
+                self.facts.started_at.clone_from(&self.first_stamp);
+                // Uvicorn's own lines carry no time: the last one before it stands.
+                self.facts.ready_at.clone_from(&self.last_stamp);
+            }
+        }
+        self.wanted = if self.watch.attentive() {
+            Wanted::All
+        } else if self.watch.calm() {
+            Wanted::Serving
+        } else {
+            Wanted::Watched
+        };
+    }
+
+    fn count_marks(&mut self, raw: &[u8]) {
+        // Enough lines of one engine settle it.
+        if self.named.is_some() || self.marks.iter().any(|n| *n > 32) {
+            return;
+        }
+        let raw = String::from_utf8_lossy(raw);
+        for (count, grammar) in self.marks.iter_mut().zip(GRAMMARS) {
+            if grammar.marks.iter().any(|mark| raw.contains(mark)) {
+                *count += 1;
+            }
+        }
+    }
+
+    fn read_facts(&mut self, line: &Line<'_>, grammar: Option<&'static Grammar>) {
+        let Some(grammar) = grammar else { return };
+        let Some(rules) =
+            RULES.iter().find(|(engine, _)| *engine == grammar.engine).map(|(_, rules)| rules)
+        else {
+            return;
+        };
+        for compiled in rules {
+            let mut reading = Reading {
+                facts: &mut self.facts,
+                drafting: &mut self.drafting,
+                line: line.number,
+                process: short(&line.process),
+            };
+            if compiled.apply(&line.text, &mut reading) == Some(false)
+                && self.facts.unparsed.len() < MAX_UNPARSED
+            {
+                let value = line.text.chars().take(200).collect();
+                self.facts.unparsed.push(Fact { value, line: line.number });
+            }
+        }
+    }
+
+    fn read_serving(&mut self, line: &Line<'_>) {
+        let serving = &mut self.facts.serving;
+        let text = line.text.as_ref();
+        let found = if text.ends_with("-> pause") {
+            serving.pauses += 1;
+            true
+        } else if let Some((_, after)) = text.split_once("#retracted_reqs: ") {
+            let digits = after.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+            serving.retracted += digits.parse::<u64>().unwrap_or(1);
+            true
+        } else if text.contains("JIT compilation during inference") {
+            serving.jit_compilations += 1;
+            true
+        } else {
+            false
+        };
+        if found && serving.first_line.is_none() {
+            serving.first_line = Some(line.number);
+        }
+    }
+}
+
+/// Lines reported as unparsed: a few show the pattern, a thousand hide it.
+const MAX_UNPARSED: usize = 20;
+
+/// Words of lines that matter only while the server serves.
+const SERVING_WORDS: [&str; 3] =
+    ["-> pause", "#retracted_reqs: ", "JIT compilation during inference"];
+
+/// The process's name without its pid: pids differ from start to start.
+fn short(process: &str) -> &str {
+    process.split(" pid=").next().unwrap_or(process)
+}
+
+static RULES: LazyLock<Vec<(&'static str, Vec<Compiled>)>> = LazyLock::new(|| {
+    GRAMMARS.iter().map(|grammar| (grammar.engine, Compiled::of(grammar.rules))).collect()
+});
+
+static WORDS: LazyLock<Option<Vocabulary>> = LazyLock::new(|| {
+    let serving: Vec<&str> = watch::serving_words().chain(SERVING_WORDS).collect();
+    let mut watched: Vec<&str> = watch::watched_words().chain(SERVING_WORDS).collect();
+    for grammar in GRAMMARS {
+        watched.extend(grammar.marks.iter().chain(grammar.ready).chain(grammar.work_words));
+        watched.extend(grammar.rules.iter().map(|rule| rule.anchor));
+        watched.extend(grammar.stages.iter().map(|(words, _)| words));
+    }
+    let automaton = |words: Vec<&str>| {
+        AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(words).ok()
+    };
+    Some(Vocabulary { watched: automaton(watched)?, serving: automaton(serving)? })
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_and_word_compiles() {
+        assert!(WORDS.is_some());
+        for grammar in GRAMMARS {
+            for rule in grammar.rules {
+                assert!(!rule.anchor.is_empty() && !rule.forms.is_empty());
+                for form in rule.forms {
+                    regex::Regex::new(form)
+                        .unwrap_or_else(|e| panic!("{}: {form}: {e}", grammar.engine));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! TensorRT-LLM's log: the PyTorch backend's 1.x server, and the lines older ones share.
+//!
+//! Forms read in sources of about 1.0 to 1.3 and in logs of 1.3.0rc29. The KV pool is printed
+//! twice: the first is a small one for profiling. The socket is bound long before the server is
+//! ready.
+
+use super::facts::{Arguments, BackendRole};
+use super::grammar::{Grammar, Rule, Stage, first, last, real, text, whole};
+use super::pyrepr;
+
+pub(crate) static TRTLLM: Grammar = Grammar {
+    engine: "trtllm",
+    marks: &["[TRT-LLM]", "[TensorRT-LLM]", "tensorrt_llm", "trtllm-serve"],
+    rules: RULES,
+    stages: &[
+        ("Using LLM with", Stage::Configuration),
+        ("MpiPoolSession", Stage::Distributed),
+        ("executor_creation: start", Stage::EngineStart),
+        ("Engine version", Stage::EngineStart),
+        ("for model weights", Stage::WeightLoading),
+        ("Loading safetensors weights", Stage::WeightLoading),
+        ("Model loading metrics", Stage::Profiling),
+        ("Memory used at after loading", Stage::Profiling),
+        ("Peak memory during memory usage profiling", Stage::KvCache),
+        ("for max tokens in paged KV cache", Stage::KvCache),
+        ("CUDA graph warmup", Stage::GraphCapture),
+        ("CUDA graph capture", Stage::GraphCapture),
+        ("[Autotuner]", Stage::WarmUp),
+        ("Started server process", Stage::HttpStart),
+    ],
+    ready: &["Application startup complete", "Uvicorn running on"],
+    // The iteration log, off by default, is the only line the executor writes while it works.
+    works: |text| text.contains("num_scheduled_requests = "),
+    work_words: &["num_scheduled_requests = "],
+    answering_is_ready: true,
+    answers_prove_work: true,
+    tested: &["1.0", "1.1", "1.2", "1.3"],
+};
+
+const RULES: &[Rule] = &[
+    Rule {
+        anchor: "LLM version: ",
+        forms: &[r"TensorRT[ -]LLM version: (?<v>\S+)"],
+        read: |r, c| first(&mut r.facts.version, text(c, "v").map(str::to_owned), r.line),
+    },
+    Rule {
+        // One line, after the line `LLM Args:`.
+        anchor: "kv_cache_config=KvCacheConfig(",
+        forms: &[r"^(?:LLM Args:\s*)?(?<args>\w+=.*kv_cache_config=.*)"],
+        read: |r, c| {
+            if r.facts.arguments.is_some() {
+                return;
+            }
+            let values = pyrepr::pairs(text(c, "args").unwrap_or_default());
+            let arguments = Arguments { only_changed: false, values, line: r.line };
+            first(&mut r.facts.model, arguments.get("model").map(str::to_owned), r.line);
+            first(&mut r.facts.tensor_parallel, arguments.number("tensor_parallel_size"), r.line);
+            first(
+                &mut r.facts.pipeline_parallel,
+                arguments.number("pipeline_parallel_size"),
+                r.line,
+            );
+            first(&mut r.facts.running_limit_asked, arguments.number("max_batch_size"), r.line);
+            if let Some(backend) = arguments.get("attn_backend") {
+                r.backend(backend, BackendRole::Model);
+            }
+            r.facts.arguments = Some(arguments);
+        },
+    },
+    Rule {
+        anchor: "max tokens in paged KV cache (",
+        forms: &[r"Allocated (?<gib>[\d.]+) GiB for max tokens in paged KV cache \((?<n>\d+)\)"],
+        // Printed for the profiling pool, then for the real one: the last stands.
+        read: |r, c| {
+            if let Some(n) = whole(c, "n") {
+                r.pool(n);
+            }
+            if let Some(gib) = real(c, "gib") {
+                r.kv_memory(gib);
+            }
+        },
+    },
+    Rule {
+        anchor: "primary blocks=",
+        forms: &[r"tokens per block=(?<size>\d+), primary blocks=(?<n>\d+)"],
+        read: |r, c| {
+            last(&mut r.facts.block_size, whole(c, "size"), r.line);
+            last(&mut r.facts.pool_blocks, whole(c, "n"), r.line);
+        },
+    },
+    Rule {
+        anchor: "max_num_requests=",
+        forms: &[r"max_seq_len=(?<len>\d+), max_num_requests=(?<n>\d+)"],
+        read: |r, c| {
+            last(&mut r.facts.max_model_len, whole(c, "len"), r.line);
+            last(&mut r.facts.running_limit, whole(c, "n"), r.line);
+        },
+    },
+    Rule {
+        anchor: "(inside torch) in memory usage profiling",
+        forms: &[
+            r"Memory used (?:at )?after loading (?:model )?weights \(inside torch\) in memory usage profiling: (?<gib>[\d.]+) GiB",
+            r"\(inside torch\)",
+        ],
+        read: |r, c| {
+            if let Some(gib) = real(c, "gib") {
+                r.memory("weights", gib);
+            }
+        },
+    },
+    Rule {
+        anchor: "during inference (inside torch)",
+        forms: &[r"\(inside torch\) in memory usage profiling: (?<gib>[\d.]+) GiB"],
+        read: |r, c| {
+            if let Some(gib) = real(c, "gib") {
+                r.memory("peak activation", gib);
+            }
+        },
+    },
+    Rule {
+        anchor: "Memory used outside torch (e.g., NCCL and CUDA graphs)",
+        forms: &[r"in memory usage profiling: (?<gib>[\d.]+) GiB"],
+        read: |r, c| {
+            if let Some(gib) = real(c, "gib") {
+                r.memory("outside torch (NCCL, CUDA graphs)", gib);
+            }
+        },
+    },
+    Rule {
+        anchor: "Model loading metrics for rank",
+        forms: &[r"total_model_loading_seconds=(?<s>[\d.]+)"],
+        read: |r, c| last(&mut r.facts.load_seconds, real(c, "s"), r.line),
+    },
+    Rule {
+        anchor: "executor_creation: done, total=",
+        forms: &[r"total=(?<s>[\d.]+)s"],
+        read: |r, c| last(&mut r.facts.init_seconds, real(c, "s"), r.line),
+    },
+    Rule {
+        anchor: "Uvicorn running on ",
+        forms: &[r"Uvicorn running on (?<url>\S+)"],
+        read: |r, c| first(&mut r.facts.address, text(c, "url").map(str::to_owned), r.line),
+    },
+];

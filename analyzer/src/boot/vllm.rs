@@ -1,0 +1,391 @@
+//! vLLM's log, 0.5 to 0.33.
+//!
+//! Forms read in the source distributions 0.8.5 to 0.33.0 and in logs of 0.28, 0.29, 0.30 (CUDA)
+//! and 0.32 (CPU). The KV pool became one line in 0.28, its device word stopped being the constant
+//! `GPU` in 0.30, and from 0.31 uvicorn's lines lost the process prefix.
+
+use super::facts::{Arguments, BackendRole, Compile};
+use super::grammar::{Grammar, Reading, Rule, Stage, first, last, real, text, whole};
+use super::pyrepr;
+use regex::Captures;
+
+pub(crate) static VLLM: Grammar = Grammar {
+    engine: "vllm",
+    marks: &[
+        "vLLM API server",
+        "LLM engine (v",
+        "/vllm/",
+        "vllm.v1.",
+        "vllm.entrypoints",
+        "(EngineCore",
+        "(APIServer",
+        "VllmWorker",
+        "bin/vllm",
+        "vllm serve",
+        "vllm: error",
+        "_custom_ops.py:",
+        "model_tag",
+        " [loggers.py:",
+        "KV cache size: ",
+        "AsyncLLM",
+    ],
+    rules: RULES,
+    stages: &[
+        ("non-default args: ", Stage::Configuration),
+        ("vLLM API server version ", Stage::Configuration),
+        ("Resolved architecture: ", Stage::Configuration),
+        ("Initializing a", Stage::EngineStart),
+        ("distributed_init_method=", Stage::Distributed),
+        ("vLLM is using nccl==", Stage::Distributed),
+        ("Starting to load model", Stage::WeightLoading),
+        ("Loading safetensors checkpoint", Stage::WeightLoading),
+        ("Loading weights took", Stage::WeightLoading),
+        ("Model loading took", Stage::Profiling),
+        ("torch.compile t", Stage::Profiling),
+        ("Available KV cache memory", Stage::KvCache),
+        ("KV cache size: ", Stage::KvCache),
+        (" GPU blocks: ", Stage::KvCache),
+        ("Capturing CUDA graph", Stage::GraphCapture),
+        ("Capturing the model for CUDA graphs", Stage::GraphCapture),
+        ("Graph capturing finished", Stage::GraphCapture),
+        ("JIT kernel warmup starting", Stage::WarmUp),
+        ("init engine (profile", Stage::WarmUp),
+        ("Started server process", Stage::HttpStart),
+    ],
+    ready: &["Application startup complete", "OpenAI server is ready to accept requests"],
+    works,
+    work_words: &["Avg generation throughput", "Avg generation tput"],
+    answering_is_ready: true,
+    answers_prove_work: false,
+    tested: &[
+        "0.8.", "0.9.", "0.10.", "0.11.", "0.12.", "0.14.", "0.16.", "0.18.", "0.20.", "0.22.",
+        "0.24.", "0.26.", "0.28.", "0.29.", "0.30.", "0.31.", "0.32.", "0.33.",
+    ],
+};
+
+/// A periodic report with running requests or tokens generated since the last one.
+fn works(text: &str) -> bool {
+    let Some((_, after)) = text.split_once("Avg generation t") else { return false };
+    let generated = after.split_once(": ").is_some_and(|(_, n)| !n.starts_with("0.0 "));
+    let running = after.split_once("Running: ").is_some_and(|(_, n)| !n.starts_with('0'));
+    generated || running
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        anchor: "vLLM API server version ",
+        forms: &[r"vLLM API server version (?<v>\S+)"],
+        read: |r, c| first(&mut r.facts.version, text(c, "v").map(str::to_owned), r.line),
+    },
+    Rule {
+        // The banner of 0.16 on; the block characters are its logo.
+        anchor: "\u{2588}  version ",
+        forms: &[r"version (?<v>\S+)"],
+        read: |r, c| first(&mut r.facts.version, text(c, "v").map(str::to_owned), r.line),
+    },
+    Rule {
+        anchor: " LLM engine (v",
+        forms: &[r"LLM engine \(v(?<v>[^)\s]+)\) with config: (?<config>.*)"],
+        read: engine_config,
+    },
+    Rule {
+        anchor: "non-default args: ",
+        forms: &[r"non-default args: (?<args>\{.*)"],
+        read: |r, c| arguments(r, c, true),
+    },
+    Rule {
+        anchor: "args: Namespace(",
+        forms: &[r"args: (?<args>Namespace\(.*)"],
+        read: |r, c| arguments(r, c, false),
+    },
+    Rule {
+        anchor: "Using max model len ",
+        forms: &[r"Using max model len (?<n>\d+)"],
+        // A draft model's follows: the first is the served model's.
+        read: |r, c| first(&mut r.facts.max_model_len, whole(c, "n"), r.line),
+    },
+    Rule {
+        anchor: "Auto-fit max_model_len: reduced",
+        forms: &[r"reduced from (?<asked>\d+) to (?<n>\d+)"],
+        read: |r, c| last(&mut r.facts.max_model_len, whole(c, "n"), r.line),
+    },
+    Rule {
+        anchor: " attention backend out of potential backends",
+        forms: &[r"Using (?<name>\w+) attention backend out of"],
+        read: backend,
+    },
+    Rule {
+        anchor: "Using AttentionBackendEnum.",
+        // The second form chooses the vision encoder's, which is not the text model's.
+        forms: &[
+            r"Using AttentionBackendEnum\.(?<name>\w+) backend",
+            r"Using AttentionBackendEnum\.\w+ for (?<other>\w+)",
+        ],
+        read: backend,
+    },
+    Rule {
+        anchor: " backend (selected via --attention-backend)",
+        forms: &[r"Using (?<name>[\w ]+) backend \(selected"],
+        read: backend,
+    },
+    Rule {
+        anchor: " backend on V1 engine",
+        forms: &[r"Using (?<name>[\w /-]+?) backend on V1 engine"],
+        read: backend,
+    },
+    Rule {
+        anchor: "Loading drafter model",
+        forms: &["Loading drafter model"],
+        read: |r, _| *r.drafting = true,
+    },
+    Rule {
+        anchor: "Setting attention block size to ",
+        forms: &[r"Setting attention block size to (?<n>\d+) tokens"],
+        read: |r, c| last(&mut r.facts.block_size_forced, whole(c, "n"), r.line),
+    },
+    Rule {
+        anchor: "KV cache size: ",
+        forms: &[r"(?<device>\w+(?: \+ host)?) KV cache size: (?<n>[\d,]+) tokens"],
+        read: |r, c| {
+            if let Some(n) = whole(c, "n") {
+                r.pool(n);
+            }
+            first(&mut r.facts.device, text(c, "device").map(str::to_owned), r.line);
+        },
+    },
+    Rule {
+        // V0, and the executors of 0.8: `# GPU blocks: 27123, # CPU blocks: 2048`.
+        anchor: " blocks: ",
+        forms: &[r"# (?<device>\w+) blocks: (?<n>\d+), # CPU blocks"],
+        read: |r, c| {
+            last(&mut r.facts.pool_blocks, whole(c, "n"), r.line);
+            first(&mut r.facts.device, text(c, "device").map(str::to_uppercase), r.line);
+        },
+    },
+    Rule {
+        anchor: "Overriding num_gpu_blocks=",
+        forms: &[r"with num_gpu_blocks_override=(?<n>\d+)"],
+        read: |r, c| last(&mut r.facts.pool_blocks, whole(c, "n"), r.line),
+    },
+    Rule {
+        anchor: "Available KV cache memory: ",
+        forms: &[r"Available KV cache memory: (?<gib>-?[\d.]+) GiB"],
+        read: |r, c| {
+            if let Some(gib) = real(c, "gib") {
+                r.kv_memory(gib);
+            }
+        },
+    },
+    Rule {
+        anchor: " memory for KV Cache as specified by kv_cache_memory_bytes",
+        forms: &[r"reserved (?<gib>[\d.]+) GiB memory for KV Cache"],
+        read: |r, c| {
+            if let Some(gib) = real(c, "gib") {
+                r.kv_memory(gib);
+            }
+        },
+    },
+    Rule {
+        // The CPU worker (0.32) sets the pool aside instead of measuring what is left.
+        anchor: " GiB for KV cache on node",
+        forms: &[r"set \((?<gib>[\d.]+)/[\d.]+\) GiB for KV cache"],
+        read: |r, c| {
+            if let Some(gib) = real(c, "gib") {
+                r.kv_memory(gib);
+            }
+        },
+    },
+    Rule {
+        anchor: "Actual usage is ",
+        forms: &[r"Actual usage is (?<split>.+?CUDAGraph memory|.+?\. )"],
+        read: memory_split,
+    },
+    Rule {
+        // V0 (0.8): one line of semicolons.
+        anchor: "model weights take ",
+        forms: &[
+            r"model weights take (?<weights>[\d.]+)GiB; non_torch_memory takes (?<other>[\d.]+)GiB; PyTorch activation peak memory takes (?<peak>[\d.]+)GiB; the rest of the memory reserved for KV Cache is (?<kv>[\d.]+)GiB",
+        ],
+        read: |r, c| {
+            for (name, part) in [("weights", WEIGHTS), ("other", "non-torch"), ("peak", PEAK)] {
+                if let Some(gib) = real(c, name) {
+                    r.memory(part, gib);
+                }
+            }
+            if let Some(gib) = real(c, "kv") {
+                r.kv_memory(gib);
+            }
+        },
+    },
+    Rule {
+        anchor: "Model loading took ",
+        forms: &[r"Model loading took (?<gib>[\d.]+) ?Gi?B(?: memory)? and (?<s>[\d.]+) seconds"],
+        read: |r, c| {
+            *r.drafting = false;
+            last(&mut r.facts.load_seconds, real(c, "s"), r.line);
+            if let Some(gib) = real(c, "gib") {
+                r.memory("model", gib);
+            }
+        },
+    },
+    Rule {
+        anchor: "CUDA graph pool memory: ",
+        forms: &[r"CUDA graph pool memory: (?<gib>[\d.]+) GiB \(actual\)"],
+        read: |r, c| {
+            if let Some(gib) = real(c, "gib") {
+                r.memory(GRAPHS, gib);
+            }
+        },
+    },
+    Rule {
+        // 0.32 tags the model part: `[backbone] torch.compile took`.
+        anchor: "torch.compile t",
+        forms: &[r"torch\.compile (?:takes|took) (?<s>[\d.]+) s(?:econds)? in total"],
+        read: |r, c| {
+            if let Some(s) = real(c, "s") {
+                let before = r.facts.compile_seconds.as_ref().map_or(0.0, |f| f.value);
+                r.facts.compile_seconds = Some(r.fact(before + s));
+            }
+        },
+    },
+    Rule {
+        anchor: "Compiling a graph for ",
+        forms: &["Compiling a graph for "],
+        read: |r, _| compile(r, Compile::Cold),
+    },
+    Rule {
+        anchor: "saved AOT compiled function",
+        forms: &["saved AOT compiled function"],
+        read: |r, _| compile(r, Compile::Cold),
+    },
+    Rule {
+        anchor: "Directly load ",
+        forms: &[r"Directly load (?:the compiled graph|AOT compilation)"],
+        read: |r, _| compile(r, Compile::Warm),
+    },
+    Rule {
+        anchor: "Enforce eager set",
+        forms: &["Enforce eager set"],
+        read: |r, _| compile(r, Compile::Off),
+    },
+    Rule {
+        anchor: "init engine (profile",
+        forms: &[r"took (?<s>[\d.]+) s(?:econds)?\b"],
+        read: |r, c| last(&mut r.facts.init_seconds, real(c, "s"), r.line),
+    },
+    Rule {
+        anchor: " API server processes",
+        forms: &[r"Started (?<n>\d+) API server processes"],
+        read: |r, c| last(&mut r.facts.api_servers, whole(c, "n"), r.line),
+    },
+    Rule {
+        anchor: "Starting vLLM ",
+        forms: &[r"Starting vLLM (?:API )?server (?:\d+ )?on (?<url>\S+)"],
+        read: |r, c| first(&mut r.facts.address, text(c, "url").map(str::to_owned), r.line),
+    },
+];
+
+const WEIGHTS: &str = "weights";
+const PEAK: &str = "peak activation";
+const GRAPHS: &str = "CUDA graphs";
+
+fn engine_config(r: &mut Reading<'_>, c: &Captures<'_>) {
+    first(&mut r.facts.version, text(c, "v").map(str::to_owned), r.line);
+    let config = text(c, "config").unwrap_or_default();
+    let of = |name: &str| pyrepr::value(&format!("Config({config})"), name);
+    first(&mut r.facts.model, of("model"), r.line);
+    first(
+        &mut r.facts.tensor_parallel,
+        of("tensor_parallel_size").and_then(|n| n.parse().ok()),
+        r.line,
+    );
+    first(
+        &mut r.facts.pipeline_parallel,
+        of("pipeline_parallel_size").and_then(|n| n.parse().ok()),
+        r.line,
+    );
+    // `data_parallel_size` here is one engine core's own view, which is 1: the arguments say it.
+    last(&mut r.facts.max_model_len, of("max_seq_len").and_then(|n| n.parse().ok()), r.line);
+    if of("enforce_eager").as_deref() == Some("True") {
+        compile(r, Compile::Off);
+    }
+}
+
+fn arguments(r: &mut Reading<'_>, c: &Captures<'_>, only_changed: bool) {
+    if r.facts.arguments.is_some() {
+        return;
+    }
+    let arguments = Arguments {
+        only_changed,
+        values: pyrepr::pairs(text(c, "args").unwrap_or_default()),
+        line: r.line,
+    };
+    first(
+        &mut r.facts.model,
+        arguments.get("model").or(arguments.get("model_tag")).map(str::to_owned),
+        r.line,
+    );
+    let backend = match arguments.get("attention_config") {
+        Some(config) => arguments
+            .get("attention_backend")
+            .map(str::to_owned)
+            .or_else(|| pyrepr::value(config, "backend")),
+        None => arguments.get("attention_backend").map(str::to_owned),
+    };
+    first(&mut r.facts.requested_backend, backend.map(|b| plain_backend(&b)), r.line);
+    first(&mut r.facts.block_size_asked, arguments.number("block_size"), r.line);
+    first(&mut r.facts.running_limit_asked, arguments.number("max_num_seqs"), r.line);
+    first(&mut r.facts.running_limit, arguments.number("max_num_seqs"), r.line);
+    first(&mut r.facts.data_parallel, arguments.number("data_parallel_size"), r.line);
+    r.facts.arguments = Some(arguments);
+}
+
+fn backend(r: &mut Reading<'_>, c: &Captures<'_>) {
+    let Some(name) = text(c, "name") else { return };
+    let role = if *r.drafting { BackendRole::Draft } else { BackendRole::Model };
+    r.backend(&plain_backend(name), role);
+}
+
+/// The name the option takes, from the words of the releases before 0.12 and from enum reprs.
+fn plain_backend(name: &str) -> String {
+    match name {
+        "Flash Attention" | "FlashAttention" => "FLASH_ATTN".to_owned(),
+        "Triton" | "Triton Attention" => "TRITON_ATTN".to_owned(),
+        "Flash Infer" | "FlashInfer" => "FLASHINFER".to_owned(),
+        _ => {
+            let name = name.trim_start_matches('<').split([':', '>']).next().unwrap_or(name);
+            name.rsplit('.').next().unwrap_or(name).trim().replace([' ', '-'], "_").to_uppercase()
+        }
+    }
+}
+
+fn compile(r: &mut Reading<'_>, how: Compile) {
+    // One graph compiled from scratch makes the start a cold one.
+    let known = r.facts.compile.as_ref().map(|f| f.value);
+    if known.is_none() || (known == Some(Compile::Warm) && how == Compile::Cold) {
+        r.facts.compile = Some(r.fact(how));
+    }
+}
+
+/// `G GiB for weight, P GiB for peak activation, N GiB for non-torch memory, and C GiB for
+/// CUDAGraph memory`; from 0.28 the first is `consumed memory (weights + non-torch)`.
+fn memory_split(r: &mut Reading<'_>, c: &Captures<'_>) {
+    let mut rest = text(c, "split").unwrap_or_default();
+    while let Some((before, after)) = rest.split_once(" GiB for ") {
+        let number = before.rsplit(' ').next().and_then(|n| n.parse().ok());
+        let end = after.find([',', '.']).unwrap_or(after.len());
+        let words = after.get(..end).unwrap_or_default();
+        let part = match words.trim() {
+            "weight" => WEIGHTS,
+            "consumed memory (weights + non-torch)" => "weights and non-torch",
+            "peak activation" => PEAK,
+            "non-torch memory" => "non-torch",
+            w if w.starts_with("CUDAGraph memory") => GRAPHS,
+            w => w,
+        };
+        if let Some(gib) = number {
+            r.memory(part, gib);
+        }
+        rest = after.get(end..).unwrap_or_default();
+    }
+}

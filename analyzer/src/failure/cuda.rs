@@ -1,0 +1,71 @@
+//! A kernel or the card itself went wrong.
+
+use super::kind::Kind;
+
+pub(super) const XID: Kind = Kind::new(
+    "gpu_hardware_xid",
+    "the driver reported a hardware error of the card",
+    &[
+        r"NVRM: Xid \(PCI:(?<pci>[0-9a-fA-F:.]+)\): (?<xid>\d+)",
+        r"(?i)GPU has fallen off the bus",
+        r"(?i)uncorrectable (?:ECC|NVLink) error",
+        r"(?i)CUDA error: uncorrectable",
+    ],
+    |t| match (t.part("pci"), t.part("xid")) {
+        (Some(pci), Some(xid)) => format!("the GPU at {pci} reported Xid {xid} in the kernel log: a hardware or driver fault; CUDA errors after it follow from it"),
+        _ => t.say("the GPU failed in hardware", "see the kernel log for its Xid, and nvidia-smi -q"),
+    },
+)
+.fatal()
+.needs(super::kind::Needs::Nothing);
+
+pub(super) const KINDS: &[Kind] = &[
+    Kind::new(
+        "illegal_memory_access",
+        "a kernel read or wrote outside its memory",
+        &[
+            r"an illegal memory access was encountered",
+            r"CUDA_ERROR_ILLEGAL_ADDRESS",
+            r"cudaErrorIllegalAddress",
+        ],
+        |t| {
+            t.say(
+                "CUDA illegal memory access",
+                t.advise(
+                    "run once with CUDA_LAUNCH_BLOCKING=1 to find the kernel",
+                    "run once with CUDA_LAUNCH_BLOCKING=1 to find the kernel",
+                    "run once with CUDA_LAUNCH_BLOCKING=1 to find the kernel",
+                ),
+            )
+        },
+    )
+    .fatal(),
+    Kind::new(
+        "cuda_launch_failure",
+        "a kernel failed on the card",
+        &[
+            r"(?i)unspecified launch failure",
+            r"(?i)device-side assert triggered",
+            r"(?i)misaligned address",
+            r"(?i)an illegal instruction was encountered",
+            r"(?i)too many resources requested for launch",
+            r"(?i)invalid configuration argument",
+            r"CUBLAS_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR|NOT_INITIALIZED)",
+            r"CUDNN_STATUS_\w+",
+        ],
+        |t| t.say("a CUDA kernel failed", "run once with CUDA_LAUNCH_BLOCKING=1 to find it"),
+    )
+    .fatal(),
+    Kind::new(
+        "cuda_error",
+        "CUDA returned an error that no nearer kind names",
+        &[
+            r"CUDA error: (?<why>.+)",
+            r"(?i)\bcudaError\w+\b.*",
+            r"CUDA driver error: .*",
+            r"HIP error: .*",
+        ],
+        |t| t.say("CUDA failed", "run once with CUDA_LAUNCH_BLOCKING=1 to find the call"),
+    )
+    .fatal(),
+];

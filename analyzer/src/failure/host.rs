@@ -1,0 +1,87 @@
+//! The host, not the GPU, ended a process or refused it memory.
+
+use super::kind::{Kind, Needs, shorten};
+
+/// Words that say a process was killed without saying why. They are a cause only when nothing
+/// before them is: a launcher kills its children for every other cause too.
+pub(super) const KILLED: Kind = Kind::new(
+    "host_oom_killed",
+    "a process was killed with SIGKILL, which the kernel does when the host (or the cgroup) runs out of memory",
+    &[
+        r"^Killed\s*$",
+        r": line \d+:\s+\d+ Killed\b",
+        r"(?i)\bexit ?code:? ?\(?-9\b",
+        r"(?i)\bexit ?code[ :=]+137\b",
+        r"(?i)\b(?:exited|terminated|died|crashed|failed) (?:with|by|due to)[\w ]* (?:-9|137|SIGKILL|signal 9)\b",
+        r"Failed core proc\(s\): \{[^}]*: -9\b",
+        r"SIGKILL by OOM killer",
+        r"signaled to shutdown with signal 9",
+        r"killed due to the node running low on memory",
+        r"(?i)\boom[-_ ]?killed\b|oom[-_]kill event|Detected \d+ oom_kill",
+        r"Out of memory: Killed process|Memory cgroup out of memory",
+        r"exited on signal 9",
+    ],
+    |t| {
+        let kernel = t.aside.kernel.as_ref().and_then(|k| k.oom.as_deref());
+        let exit = match t.aside.exit {
+            Some(code @ (137 | -9)) => format!(", exit status {code}"),
+            _ => String::new(),
+        };
+        let words = match t.quote(70) {
+            words if words == "Killed" => String::new(),
+            words => format!(" ('{words}')"),
+        };
+        match kernel {
+            Some(line) => format!("the process was killed (SIGKILL{exit}) by the kernel's OOM killer: {}; the host ran out of memory", shorten(line, 110)),
+            None => format!(
+                "a server process was killed with SIGKILL{exit}{words}, likely by the host's OOM killer: see dmesg and the container's memory limit"
+            ),
+        }
+    },
+)
+.fatal();
+
+pub(super) const KINDS: &[Kind] = &[
+    Kind::new(
+        "shm_too_small",
+        "shared memory (/dev/shm) was too small for NCCL, Ray or a queue between processes",
+        &[
+            r"NCCL WARN.*(?:shared memory segment|/dev/shm|posix_fallocate)",
+            r"(?i)posix_fallocate failed",
+            r"(?i)error while creating shared memory segment",
+            r"(?i)(?:unable to|failed to|could not) (?:open|extend|mmap|allocate|resize) (?:a )?shared memory",
+            r"No space left on device.*(?:/dev/shm|/psm_|shared memory)|(?:/dev/shm|/psm_|shared memory).*No space left on device",
+            r"insufficient shared memory",
+        ],
+        |t| t.say("shared memory (/dev/shm) is too small", "start the container with a larger --shm-size or --ipc=host"),
+    )
+    .needs(Needs::Nothing)
+    .fatal(),
+    Kind::new(
+        "bus_error_shm",
+        "SIGBUS: a mapped page could not be backed, as a rule because /dev/shm is full",
+        &[r"\bSIGBUS\b", r"Fatal Python error: Bus error", r"\bBus error\b", r"(?i)exit ?code:? ?\(?-7\b"],
+        |t| t.say("bus error (SIGBUS), as a rule a full /dev/shm", "start the container with a larger --shm-size or --ipc=host"),
+    )
+    .fatal(),
+];
+
+/// A process crashed in native code, with nothing more specific said. Told after every other kind.
+pub(super) const CRASHED: &[Kind] = &[Kind::new(
+    "segmentation_fault",
+    "a process crashed in native code",
+    &[
+        r"Segmentation fault",
+        r"\bSIGSEGV\b",
+        r"(?i)exit ?code:? ?\(?-11\b",
+        r"Signal \(11\) received",
+        r"Failed core proc\(s\): \{[^}]*: -11\b",
+    ],
+    |t| {
+        t.say(
+            "a server process crashed in native code",
+            "run with PYTHONFAULTHANDLER=1 to see where",
+        )
+    },
+)
+.fatal()];

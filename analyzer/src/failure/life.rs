@@ -1,0 +1,171 @@
+//! The marks in a server's life that its log shows.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Somebody outside asked the server to stop.
+const STOPS: &[&str] = &[
+    "[shutdown] API server: shutdown triggered",
+    "trigger received signal=SIGTERM",
+    "trigger received signal=SIGINT",
+    "SIGTERM received",
+    "Received SIGTERM",
+    "received SIGTERM",
+    "Received SIGINT",
+    "Received signal 15",
+    "received signal 15",
+    "received signal SIGTERM",
+    "Caught signal 15",
+    "Shutting down FastAPI HTTP server",
+    "KeyboardInterrupt: terminated",
+    "KeyboardInterrupt",
+    "Gracefully exiting",
+    "signal received, starting graceful shutdown",
+    "HTTP server shutdown requested",
+    "Waiting for connections to close. (CTRL+C to force quit)",
+    "DUE TO TIME LIMIT",
+    "CANCELLED AT",
+    "DUE TO PREEMPTION",
+    "received signal 2",
+    "Received termination signal",
+];
+
+/// Uvicorn and llama.cpp say this also when the server ends itself; before any error it is a stop.
+const CLOSINGS: &[&str] = &[
+    "Shutting down",
+    "cleaning up before exit",
+    "Waiting for application shutdown",
+    "Application shutdown complete",
+    "Finished server process",
+];
+
+/// The engine, or what carries it, is dead.
+const DEATHS: &[&str] = &[
+    "EngineDeadError",
+    "EngineCore encountered a fatal error",
+    "EngineCore encountered an issue",
+    "AsyncLLM output_handler failed",
+    "engine core exited unexpectedly",
+    "died unexpectedly",
+    "Engine core initialization failed",
+    "EngineCore failed to start",
+    "Engine process failed to start",
+    "MQLLMEngine is already dead",
+    "MQEngineDeadError",
+    "AsyncEngineDeadError",
+    "Background loop has errored",
+    "Engine loop is not running",
+    "Got fatal signal from worker processes",
+    "Received sigquit from a child process",
+    "SIGQUIT received",
+    "kill_process_tree called",
+    "Scheduler hit an exception",
+    "DetokenizerManager hit an exception",
+    "TokenizerManager hit an exception",
+    "DataParallelController hit an exception",
+    "scheduler is dead",
+    "Executor worker returned error",
+    "CppExecutorError",
+    "Health check detected fatal engine error",
+    "Hang detected on rank",
+    "propagating hard-kill",
+    "Webserver Crashed",
+    "Shard complete standard error output",
+    "Shard process was signaled",
+    "terminate called",
+    "Fatal Python error",
+    "Segmentation fault",
+    "core dumped",
+    "exiting due to model loading error",
+    "WorkerProc hit an exception",
+    "WorkerProc failed to start",
+];
+
+static ACCESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#""?(?<method>GET|POST|PUT|DELETE) (?<path>/\S*)(?: HTTP/[\d.]+"?)? (?:\S+ )?(?<status>[1-5]\d\d)\b"#).ok()
+});
+
+/// What one line says of the server's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    Stop,
+    Closing,
+    Death,
+    /// A generating request was answered with success.
+    Answered,
+    /// A generating request ended in a server error.
+    ServerError,
+    None,
+}
+
+pub(super) fn mark(text: &str) -> Mark {
+    let has = |list: &[&str]| list.iter().any(|words| text.contains(words));
+    if has(DEATHS) {
+        return Mark::Death;
+    }
+    if has(STOPS) {
+        return Mark::Stop;
+    }
+    if has(CLOSINGS) {
+        return Mark::Closing;
+    }
+    access(text)
+}
+
+fn access(text: &str) -> Mark {
+    if !text.contains("POST ") {
+        return Mark::None;
+    }
+    let Some(found) = ACCESS.as_ref().and_then(|re| re.captures(text)) else { return Mark::None };
+    let path = found.name("path").map_or("", |m| m.as_str());
+    let generates = [
+        "completion",
+        "/generate",
+        "/v1/messages",
+        "/v1/responses",
+        "/v1/embeddings",
+        "/invocations",
+        "/infill",
+    ];
+    if !generates.iter().any(|g| path.contains(g)) {
+        return Mark::None;
+    }
+    match found.name("status").map_or("", |m| m.as_str()).as_bytes().first() {
+        Some(b'2') => Mark::Answered,
+        Some(b'5') => Mark::ServerError,
+        _ => Mark::None,
+    }
+}
+
+/// Words worth reading a line for: marks of a life's end, in any state.
+pub(super) fn end_words() -> impl Iterator<Item = &'static str> {
+    STOPS.iter().chain(CLOSINGS).chain(DEATHS).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn access_lines_of_every_server_are_read() {
+        let cases = [
+            ("10.0.0.5:41000 - \"POST /v1/chat/completions HTTP/1.1\" 200 OK", Mark::Answered),
+            ("127.0.0.1:1 - \"POST /generate HTTP/1.1\" 200 OK", Mark::Answered),
+            (
+                "10.0.0.5:41010 - \"POST /v1/completions HTTP/1.1\" 500 Internal Server Error",
+                Mark::ServerError,
+            ),
+            ("10.0.0.5:41010 - \"POST /v1/completions HTTP/1.1\" 400 Bad Request", Mark::None),
+            ("127.0.0.1:1 - \"POST /tokenize HTTP/1.1\" 200 OK", Mark::None),
+            ("127.0.0.1:1 - \"GET /health HTTP/1.1\" 200 OK", Mark::None),
+            (
+                "srv  log_server_r: done request: POST /v1/chat/completions 127.0.0.1 200",
+                Mark::Answered,
+            ),
+        ];
+        for (text, want) in cases {
+            assert_eq!(mark(text), want, "{text}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Follows Python tracebacks through a log that several processes write at once.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::boot::line::Line;
+
+/// A place in the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// File name without its folders.
+    pub file: String,
+    pub line: String,
+    pub function: String,
+}
+
+/// The end of a traceback.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Exception {
+    /// The class without its path: `OutOfMemoryError`.
+    pub class: String,
+    pub message: String,
+    /// The innermost frames, the raising one last.
+    pub frames: Vec<Frame>,
+    /// What was said just before `Traceback`, or on its line.
+    pub header: String,
+    /// It ended a thread, not a process.
+    pub in_thread: bool,
+    /// Exceptions of one chain ("during handling of", "direct cause of") share a number.
+    pub chain: u64,
+}
+
+/// What a line was to its process's traceback.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// A frame, a quoted source line or a connecting line: never a cause.
+    Inside,
+    /// The line that names the exception.
+    End(Exception),
+    /// Not of a traceback.
+    Outside,
+}
+
+/// Frames kept of one traceback: the raising end is what names the place.
+const MAX_FRAMES: usize = 24;
+/// Processes followed at once; a forged log shall not fill memory.
+const MAX_PROCESSES: usize = 256;
+
+#[derive(Default)]
+pub(crate) struct Traces {
+    open: HashMap<String, Open>,
+    chains: u64,
+}
+
+#[derive(Default)]
+struct Open {
+    frames: VecDeque<Frame>,
+    header: String,
+    /// The line before, which a `Traceback` line may turn into a header.
+    previous: String,
+    thread: bool,
+    reading: bool,
+    chained: bool,
+    /// The line before ended a traceback: frames may follow (Ray puts the remote ones there).
+    just_ended: bool,
+    chain: u64,
+}
+
+impl Traces {
+    /// Whether any traceback is open: then every line is wanted.
+    pub(crate) fn reading(&self) -> bool {
+        self.open.values().any(|open| open.reading)
+    }
+
+    pub(crate) fn follow(&mut self, process: &str, line: &Line<'_>) -> Part {
+        if !self.open.contains_key(process) && self.open.len() >= MAX_PROCESSES {
+            self.open.clear();
+        }
+        let open = self.open.entry(process.to_owned()).or_default();
+        let text = line.text.as_ref();
+        if let Some(at) = text.find("Traceback (most recent call last)") {
+            let said = text.get(..at).unwrap_or_default().trim();
+            open.header = if said.is_empty() || said.starts_with(['+', '|']) {
+                open.previous.clone()
+            } else {
+                said.to_owned()
+            };
+            open.thread = open.header.starts_with("Exception in thread ")
+                || open.previous.starts_with("Exception in thread ");
+            open.frames.clear();
+            open.reading = true;
+            open.just_ended = false;
+            if !std::mem::take(&mut open.chained) {
+                self.chains += 1;
+                open.chain = self.chains;
+            }
+            return Part::Inside;
+        }
+        if text.starts_with("During handling of the above")
+            || text.starts_with("The above exception was the direct cause")
+        {
+            open.chained = true;
+            return Part::Inside;
+        }
+        let indented = text.starts_with([' ', '\t']);
+        if (open.reading || open.just_ended)
+            && indented
+            && let Some(frame) = frame(text)
+        {
+            open.reading = true;
+            open.just_ended = false;
+            if open.frames.len() == MAX_FRAMES {
+                open.frames.pop_front();
+            }
+            open.frames.push_back(frame);
+            return Part::Inside;
+        }
+        if open.reading && indented {
+            return Part::Inside;
+        }
+        let named = exception(text, open.reading);
+        let was_reading = std::mem::take(&mut open.reading);
+        if let Some((class, message)) = named {
+            open.just_ended = true;
+            if !was_reading {
+                // A bare `SomeError: …` with no traceback above it starts a chain of its own.
+                open.frames.clear();
+                open.header = std::mem::take(&mut open.previous);
+                open.thread = false;
+                self.chains += 1;
+                open.chain = self.chains;
+            }
+            return Part::End(Exception {
+                class: class.to_owned(),
+                message: message.to_owned(),
+                frames: open.frames.iter().cloned().collect(),
+                header: open.header.clone(),
+                in_thread: open.thread,
+                chain: open.chain,
+            });
+        }
+        open.just_ended = false;
+        if !text.trim().is_empty() {
+            text.clone_into(&mut open.previous);
+            open.previous.truncate(text.char_indices().nth(200).map_or(text.len(), |(at, _)| at));
+        }
+        Part::Outside
+    }
+}
+
+/// `  File "/a/b.py", line 3, in f`.
+fn frame(text: &str) -> Option<Frame> {
+    let rest = text.trim_start().strip_prefix("File \"")?;
+    let (path, rest) = rest.split_once("\", line ")?;
+    let (line, function) = rest.split_once(", in ").unwrap_or((rest, ""));
+    Some(Frame {
+        file: path.rsplit('/').next().unwrap_or(path).to_owned(),
+        line: line.trim().to_owned(),
+        function: function.trim().to_owned(),
+    })
+}
+
+/// The class (without its path) and message of a line that ends a traceback. Outside a traceback
+/// only a name that can be nothing but an exception's counts.
+fn exception(text: &str, ends_traceback: bool) -> Option<(&str, &str)> {
+    let (path, message) = match text.split_once(": ") {
+        Some((path, message)) => (path, message),
+        None => (text.trim_end().trim_end_matches(':'), ""),
+    };
+    // `ray.exceptions.RayTaskError(ValueError)` names two classes; the outer one ended it.
+    let path = path.split('(').next().unwrap_or(path);
+    let class = path.rsplit('.').next().unwrap_or(path);
+    let dotted = !path.is_empty()
+        && path.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
+    if !dotted || !class.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        return None;
+    }
+    let named = ["Error", "Exception", "Exit", "Interrupt", "Failed", "Timeout"]
+        .iter()
+        .any(|end| class.ends_with(end));
+    let known = named && class.starts_with(|c: char| c.is_ascii_uppercase()) && class != "Error";
+    (ends_traceback || known).then_some((class, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn follow(log: &str) -> Vec<Exception> {
+        let mut traces = Traces::default();
+        log.lines()
+            .enumerate()
+            .filter_map(|(i, raw)| {
+                let line = Line::strip(i as u64 + 1, raw.as_bytes());
+                match traces.follow(&line.process.clone(), &line) {
+                    Part::End(exception) => Some(exception),
+                    _ => None,
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_chain_keeps_its_exceptions_in_order() {
+        let found = follow(
+            "Traceback (most recent call last):\n  File \"/a/m.py\", line 563, in from_name\n    return next(x)\nStopIteration\n\n\
+             During handling of the above exception, another exception occurred:\n\n\
+             Traceback (most recent call last):\n  File \"/a/n.py\", line 9, in version\n    f()\nx.PackageNotFoundError: No package\n",
+        );
+        let classes: Vec<_> = found.iter().map(|e| (e.class.as_str(), e.chain)).collect();
+        assert_eq!(classes, [("StopIteration", 1), ("PackageNotFoundError", 1)]);
+        assert_eq!(found[1].frames[0].function, "version");
+    }
+
+    #[test]
+    fn processes_that_write_at_once_are_told_apart() {
+        let found = follow(
+            "(W pid=1) Traceback (most recent call last):\n(W pid=2) Traceback (most recent call last):\n\
+             (W pid=1)   File \"a.py\", line 1, in one\n(W pid=2)   File \"a.py\", line 2, in two\n\
+             (W pid=1) ValueError: 1\n(W pid=2) TypeError: 2\n",
+        );
+        assert_eq!(found[0].frames[0].function, "one");
+        assert_eq!(found[1].frames[0].function, "two");
+        assert_ne!(found[0].chain, found[1].chain);
+    }
+
+    #[test]
+    fn source_lines_that_quote_an_error_end_nothing() {
+        let found = follow(
+            "Traceback (most recent call last):\n  File \"a.py\", line 1, in f\n    raise ValueError(\"No memory. \"\n                     \"Try\")\nValueError: No memory. Try\n",
+        );
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].message, "No memory. Try");
+    }
+
+    #[test]
+    fn remote_frames_after_a_wrapper_are_still_a_traceback() {
+        let found = follow(
+            "Traceback (most recent call last):\nray.exceptions.RayTaskError(ValueError): ray::W.run() (pid=7)\n  File \"u.py\", line 227, in request_memory\n    raise ValueError(\nValueError: Free memory\n",
+        );
+        let classes: Vec<_> = found.iter().map(|e| e.class.as_str()).collect();
+        assert_eq!(classes, ["RayTaskError", "ValueError"]);
+        assert_eq!(found[1].frames[0].function, "request_memory");
+    }
+
+    #[test]
+    fn a_thread_that_ends_is_not_a_process_that_ends() {
+        let found = follow(
+            "Exception in thread Thread-4 (_report):\nTraceback (most recent call last):\n  File \"a.py\", line 1, in run\nPermissionError: [Errno 13] Permission denied: '/.config'\n",
+        );
+        assert!(found[0].in_thread);
+    }
+
+    #[test]
+    fn ordinary_words_are_no_exception() {
+        for text in [
+            "Error: WebserverFailed",
+            "note: run with x",
+            "Process EngineCore:",
+            "RuntimeErrors are bad",
+            "Hello",
+        ] {
+            assert!(follow(text).is_empty(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,829 @@
+//! Follows a log line by line and keeps what may be the cause of a failure.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::{Regex, RegexSet};
+
+use super::kind::{AfterReady, Kind, MAX_MESSAGE_CHARS, Needs, Told, shorten};
+use super::life::{self, Mark};
+use super::trace::{Exception, Part, Traces};
+use super::{
+    Aside, Conclusion, Failure, Outcome, Phase, argument, collective, config, cuda, device, driver,
+    hang, host, jit, library, memory, model, noise, pool, port, scheduler,
+};
+use crate::boot::grammar::{Grammar, Stage};
+use crate::boot::line::{Level, Line};
+
+/// Every kind, the most specific first. A cause is the first of these that the log holds.
+pub(crate) fn kinds() -> impl Iterator<Item = &'static Kind> {
+    static KILLED: Kind = host::KILLED;
+    static XID: Kind = cuda::XID;
+    let specific: [&'static [Kind]; 15] = [
+        argument::KINDS,
+        host::KINDS,
+        jit::KINDS,
+        library::KINDS,
+        driver::KINDS,
+        device::KINDS,
+        pool::KINDS,
+        memory::HELD,
+        memory::OUT,
+        model::KINDS,
+        config::KINDS,
+        port::KINDS,
+        collective::KINDS,
+        std::slice::from_ref(&XID),
+        cuda::KINDS,
+    ];
+    let late: [&'static [Kind]; 5] =
+        [hang::KINDS, scheduler::KINDS, host::CRASHED, std::slice::from_ref(&KILLED), hang::WAITS];
+    specific
+        .into_iter()
+        .chain(late)
+        .flatten()
+        .chain(scheduler::loops())
+        .chain(std::iter::once(&scheduler::UNCLASSIFIED))
+}
+
+/// All patterns of all kinds, compiled once.
+struct Catalogue {
+    kinds: Vec<&'static Kind>,
+    set: RegexSet,
+    /// For each pattern, its kind and the pattern by itself.
+    patterns: Vec<(usize, Regex)>,
+}
+
+static CATALOGUE: LazyLock<Option<Catalogue>> = LazyLock::new(|| {
+    let kinds: Vec<_> = kinds().collect();
+    let all: Vec<(usize, &str)> = kinds
+        .iter()
+        .enumerate()
+        .flat_map(|(k, kind)| kind.patterns.iter().map(move |p| (k, *p)))
+        .collect();
+    let set = RegexSet::new(all.iter().map(|(_, p)| *p)).ok()?;
+    let patterns =
+        all.iter().map(|(k, p)| Some((*k, Regex::new(p).ok()?))).collect::<Option<_>>()?;
+    Some(Catalogue { kinds, set, patterns })
+});
+
+/// A line that may be the cause.
+#[derive(Clone, Debug)]
+struct Seen {
+    /// Position in [`kinds`].
+    rank: usize,
+    kind: &'static Kind,
+    pattern: Option<&'static Regex>,
+    line: u64,
+    last_line: u64,
+    text: String,
+    tail: Vec<String>,
+    exception: Option<Exception>,
+    stage: Option<Stage>,
+    process: String,
+    serving: bool,
+    count: u64,
+    /// Its process went on with the start afterwards.
+    superseded: bool,
+    /// It only says that another rank is gone.
+    peer_gone: bool,
+}
+
+impl Seen {
+    fn in_thread(&self) -> bool {
+        self.exception.as_ref().is_some_and(|e| e.in_thread)
+    }
+
+    fn is_unclassified(&self) -> bool {
+        self.kind.patterns.is_empty()
+    }
+
+    fn is_kill(&self) -> bool {
+        self.kind.name == host::KILLED.name
+    }
+
+    fn is_wait(&self) -> bool {
+        hang::WAITS.iter().any(|kind| kind.name == self.kind.name)
+    }
+}
+
+/// Candidates kept: enough for every kind twice, few enough that a hostile log costs nothing.
+const MAX_SEEN: usize = 256;
+/// Candidates kept of one kind: the first say when and where it began.
+const MAX_OF_A_KIND: usize = 4;
+/// Lines after a candidate that may hold its numbers.
+const MAX_TAIL: usize = 14;
+/// Lines read after something was said that the next lines may explain.
+const ATTENTION_LINES: u32 = 48;
+/// Characters of a line kept.
+const MAX_TEXT: usize = 2_000;
+/// Earlier lives of a server that restarts into the same log.
+const MAX_LIVES: usize = 16;
+
+/// One life of the server: from its first line to its end, or to the next start.
+#[derive(Clone, Debug, Default)]
+struct Life {
+    seen: Vec<Seen>,
+    ready: Option<u64>,
+    stop: Option<u64>,
+    death: Option<u64>,
+    wrapper: Option<(u64, String)>,
+    stage: Option<Stage>,
+    stage_line: u64,
+    /// Answers to generating requests since the server was ready.
+    answered: u64,
+    /// Answers since the newest candidate.
+    answered_since: u64,
+    passed_before_ready: u64,
+    outlived: u64,
+    refused: u64,
+    /// Any line of a start or of a server at work was read.
+    started: bool,
+}
+
+/// The lives a log shows, the last one last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct History {
+    earlier: Vec<Life>,
+    last: Life,
+}
+
+/// Follows one log.
+#[derive(Default)]
+pub(crate) struct Watch {
+    traces: Traces,
+    lives: Vec<Life>,
+    now: Life,
+    last_process: String,
+    /// Processes whose next traceback is announced as harmless.
+    harmless: HashMap<String, bool>,
+    /// Inside a block of tracebacks that a library prints about plugins it can do without.
+    skipping: bool,
+    building: bool,
+    attention: u32,
+    /// The process whose lines still belong to the newest candidates.
+    tail_of: Option<String>,
+}
+
+impl Watch {
+    /// Whether the next lines are needed whatever they hold.
+    pub(crate) fn attentive(&self) -> bool {
+        self.attention > 0 || self.traces.reading()
+    }
+
+    /// Whether the server serves and nothing is open.
+    pub(crate) fn calm(&self) -> bool {
+        self.now.ready.is_some() && self.now.seen.is_empty()
+    }
+
+    pub(crate) fn ready_line(&self) -> Option<u64> {
+        self.now.ready
+    }
+
+    pub(crate) fn finish(self) -> History {
+        History { earlier: self.lives, last: self.now }
+    }
+
+    /// Takes in one line. `grammar` is the engine's, once it is known.
+    pub(crate) fn observe(&mut self, line: &Line<'_>, grammar: Option<&'static Grammar>) {
+        self.attention = self.attention.saturating_sub(1);
+        let text = line.text.as_ref();
+        if self.skipping || text.starts_with("[start of ") {
+            self.skipping = !text.starts_with("[end of ");
+            return;
+        }
+        let process = if line.process.is_empty() && !line.is_record {
+            self.last_process.clone()
+        } else {
+            line.process.clone()
+        };
+        self.last_process.clone_from(&process);
+        if noise::quotes(text) {
+            self.progress(line, &process, grammar);
+            return;
+        }
+        let part = self.traces.follow(&process, line);
+        if part == Part::Inside && text.starts_with([' ', '\t']) {
+            return;
+        }
+        self.life(line, grammar);
+        if line.is_record {
+            self.harmless.remove(&process);
+        }
+        if noise::is_harmless(text) {
+            self.harmless.insert(process, true);
+            return;
+        }
+        match part {
+            Part::Inside => {
+                if self.tail_of.as_ref() == Some(&process) {
+                    self.tail_of = None;
+                }
+                self.attention = ATTENTION_LINES;
+            }
+            Part::End(exception) => {
+                let caught = self.harmless.contains_key(&process)
+                    || exception
+                        .frames
+                        .iter()
+                        .any(|f| noise::is_harmless(&f.function) || noise::is_harmless(&f.file));
+                if !caught {
+                    self.error(line, process, Some(exception));
+                }
+            }
+            Part::Outside => {
+                self.progress(line, &process, grammar);
+                self.extend_tail(line, &process);
+                self.error(line, process, None);
+            }
+        }
+    }
+
+    /// Marks of the server's life.
+    fn life(&mut self, line: &Line<'_>, grammar: Option<&'static Grammar>) {
+        let text = line.text.as_ref();
+        let life = &mut self.now;
+        let ready_words: &[&str] = grammar.map_or(&["Application startup complete"], |g| g.ready);
+        if life.stop.is_none()
+            && life.ready.is_none()
+            && ready_words.iter().any(|words| text.contains(words))
+        {
+            Self::became_ready(life, line.number);
+            return;
+        }
+        if grammar.is_some_and(|g| (g.works)(text)) {
+            life.started = true;
+            if life.ready.is_some() && life.death.is_none() {
+                life.outlive(|_| true);
+            }
+            return;
+        }
+        match life::mark(text) {
+            Mark::Death => {
+                self.attention = ATTENTION_LINES;
+                if life.stop.is_none() && life.death.is_none() {
+                    life.death = Some(line.number);
+                }
+            }
+            Mark::Stop => {
+                if life.stop.is_none() && life.death.is_none() {
+                    life.stop = Some(line.number);
+                }
+            }
+            // Uvicorn closes for either reason: it is told to, or the engine is dead.
+            Mark::Closing => {
+                if life.stop.is_none() && life.death.is_none() && life.ready.is_some() {
+                    life.stop = Some(line.number);
+                }
+            }
+            Mark::Answered => {
+                if life.ready.is_none()
+                    && grammar.is_none_or(|g| g.answering_is_ready)
+                    && life.stop.is_none()
+                {
+                    Self::became_ready(life, line.number);
+                }
+                life.answered += 1;
+                life.answered_since += 1;
+                if life.ready.is_some() && life.death.is_none() {
+                    let proves_work =
+                        grammar.is_none_or(|g| g.answers_prove_work) && life.answered_since >= 2;
+                    life.outlive(|seen| {
+                        proves_work || seen.kind.after_ready == AfterReady::OnlyIfItDied
+                    });
+                }
+            }
+            Mark::ServerError => life.answered_since = 0,
+            Mark::None => {}
+        }
+    }
+
+    fn became_ready(life: &mut Life, line: u64) {
+        life.ready = Some(line);
+        life.passed_before_ready += life.seen.len() as u64;
+        life.seen.clear();
+        life.death = None;
+        life.wrapper = None;
+        life.started = true;
+    }
+
+    /// Ordinary words of a start: which stage it is in, and that its process lives.
+    fn progress(&mut self, line: &Line<'_>, process: &str, grammar: Option<&'static Grammar>) {
+        let text = line.text.as_ref();
+        if line.level == Some(Level::Error) || text.contains("rror") || text.contains("ailed") {
+            return;
+        }
+        let Some((_, stage)) =
+            grammar.and_then(|g| g.stages.iter().find(|(words, _)| text.contains(words)))
+        else {
+            return;
+        };
+        let over = self.now.death.is_some() || self.now.stop.is_some();
+        if *stage == Stage::Configuration && over {
+            let ended = std::mem::take(&mut self.now);
+            if self.lives.len() < MAX_LIVES {
+                self.lives.push(ended);
+            }
+        }
+        self.now.started = true;
+        self.now.stage = Some(*stage);
+        self.now.stage_line = line.number;
+        for seen in &mut self.now.seen {
+            if seen.process == process && !seen.serving && seen.line < line.number {
+                seen.superseded = true;
+            }
+        }
+    }
+
+    /// Numbers and lists that belong to a candidate stand on the lines after it.
+    fn extend_tail(&mut self, line: &Line<'_>, process: &str) {
+        if self.tail_of.as_deref() != Some(process) {
+            return;
+        }
+        if line.level.is_some_and(|level| level != Level::Error) {
+            self.tail_of = None;
+            return;
+        }
+        if line.text.trim().is_empty() {
+            return;
+        }
+        for seen in self.now.seen.iter_mut().rev().take(MAX_OF_A_KIND) {
+            if seen.process == process && seen.tail.len() < MAX_TAIL && seen.last_line < line.number
+            {
+                seen.tail.push(line.text.chars().take(400).collect());
+            }
+        }
+    }
+
+    /// Keeps the line when it may be the cause.
+    fn error(&mut self, line: &Line<'_>, process: String, exception: Option<Exception>) {
+        let Some(catalogue) = CATALOGUE.as_ref() else { return };
+        let text = line.text.as_ref();
+        if text.contains("Ninja build failed")
+            || text.contains("FAILED: ")
+            || text.contains("Error building extension")
+        {
+            self.building = true;
+            self.attention = ATTENTION_LINES;
+        }
+        let serving = self.now.ready.is_some();
+        let quiet = line.level.is_some_and(|level| level < Level::Error);
+        let is_request = serving && noise::is_request(text);
+        let mut matched = false;
+        for index in catalogue.set.matches(text) {
+            let Some((rank, pattern)) = catalogue.patterns.get(index) else { continue };
+            let Some(kind) = catalogue.kinds.get(*rank) else { continue };
+            let counts = match kind.needs {
+                Needs::Nothing => true,
+                Needs::Loud => !quiet,
+                Needs::Build => self.building && !quiet,
+            };
+            if !counts || (is_request && kind.after_ready == AfterReady::OnlyIfItDied) {
+                continue;
+            }
+            matched = true;
+            self.keep(Seen {
+                rank: *rank,
+                kind,
+                pattern: Some(pattern),
+                line: line.number,
+                last_line: line.number,
+                text: text.chars().take(MAX_TEXT).collect(),
+                tail: Vec::new(),
+                exception: exception.clone(),
+                stage: self.now.stage,
+                process: process.clone(),
+                serving,
+                count: 1,
+                superseded: false,
+                peer_gone: false,
+            });
+        }
+        if text.contains("ninja: build stopped") {
+            self.building = false;
+        }
+        if is_request {
+            self.now.refused += 1;
+            return;
+        }
+        if noise::is_wrapper(text) {
+            if self.now.wrapper.is_none() && !quiet {
+                self.now.wrapper = Some((line.number, shorten(text, 160)));
+            }
+            return;
+        }
+        let Some(exception) = exception.filter(|_| !matched) else { return };
+        let kind = scheduler::loop_of(&exception.header).unwrap_or(&scheduler::UNCLASSIFIED);
+        let rank = catalogue
+            .kinds
+            .iter()
+            .position(|k| std::ptr::eq(*k, kind))
+            .unwrap_or(catalogue.kinds.len());
+        // Of a chain without a known cause, the last exception says most.
+        self.now.seen.retain(|old| {
+            !(old.is_unclassified()
+                && old.exception.as_ref().is_some_and(|e| e.chain == exception.chain))
+        });
+        self.keep(Seen {
+            rank,
+            kind,
+            pattern: None,
+            line: line.number,
+            last_line: line.number,
+            text: text.chars().take(MAX_TEXT).collect(),
+            tail: Vec::new(),
+            peer_gone: noise::is_peer_gone(text),
+            exception: Some(exception),
+            stage: self.now.stage,
+            process,
+            serving,
+            count: 1,
+            superseded: false,
+        });
+    }
+
+    fn keep(&mut self, seen: Seen) {
+        self.attention = ATTENTION_LINES;
+        self.tail_of = Some(seen.process.clone());
+        let life = &mut self.now;
+        life.started = true;
+        life.answered_since = 0;
+        let mut same = life
+            .seen
+            .iter_mut()
+            .filter(|old| std::ptr::eq(old.kind, seen.kind) && old.serving == seen.serving);
+        if let Some(first) = same.next() {
+            let others = same.count();
+            // The same line seen by two patterns of one kind is one sighting.
+            if first.last_line == seen.line {
+                return;
+            }
+            first.count += 1;
+            first.last_line = seen.line;
+            if others + 1 >= MAX_OF_A_KIND {
+                return;
+            }
+        }
+        if life.seen.len() < MAX_SEEN {
+            life.seen.push(seen);
+        }
+    }
+}
+
+impl History {
+    /// What became of the server.
+    pub(crate) fn conclude(&self, aside: &Aside, engine: Option<&'static str>) -> Conclusion {
+        let nothing = Aside::default();
+        // What stands beside the log is about its last life.
+        let earlier = || self.earlier.iter().map(|life| (life, life.failure(&nothing, engine)));
+        let lives = || self.earlier.iter().chain(std::iter::once(&self.last));
+        let of_last = self.last.failure(aside, engine);
+        // A crash while serving stays one, whatever was started afterwards.
+        let crashed =
+            earlier().find_map(|(_, failure)| failure.filter(|f| f.phase == Phase::Serving));
+        let outcome = match (crashed.or(of_last), self.last.ready) {
+            (Some(failure), _) => Outcome::Failed(failure),
+            (None, Some(_)) => Outcome::Ready,
+            // A restart that the log does not follow to its end: the failure before it stands.
+            (None, None) => match earlier().filter_map(|(_, failure)| failure).next_back() {
+                Some(failure) => Outcome::Failed(failure),
+                None if lives().any(|life| life.started || life.stop.is_some()) => {
+                    Outcome::NotReady { stage: self.last.stage }
+                }
+                None => Outcome::Silent,
+            },
+        };
+        Conclusion {
+            outcome,
+            ready_line: lives().find_map(|life| life.ready),
+            passed_before_ready: lives().map(|life| life.passed_before_ready).sum(),
+            outlived: lives().map(|life| life.outlived).sum(),
+            refused: lives().map(|life| life.refused).sum(),
+            stopped_line: self.last.stop,
+        }
+    }
+}
+
+impl Life {
+    /// Work after an error: the errors `of` allows were outlived.
+    fn outlive(&mut self, of: impl Fn(&Seen) -> bool) {
+        let before = self.seen.len();
+        self.seen.retain(|seen| !(seen.serving && of(seen)));
+        self.outlived += (before - self.seen.len()) as u64;
+    }
+
+    /// The failure of this life, if it failed.
+    fn failure(&self, aside: &Aside, engine: Option<&'static str>) -> Option<Failure> {
+        let exit = aside.exit.filter(|_| self.stop.is_none() && !aside.asked_to_stop());
+        let ended_badly = exit.is_some_and(|code| code != 0);
+        let died = self.death.is_some() || ended_badly;
+        let mut open: Vec<&Seen> =
+            self.seen.iter().filter(|seen| self.stop.is_none_or(|stop| seen.line < stop)).collect();
+        if self.ready.is_some() {
+            open.retain(|seen| {
+                died || seen.kind.after_ready == AfterReady::Fatal || self.never_listened(seen)
+            });
+        }
+        let cause = self.choose(&open, aside);
+        let phase = match (self.ready, cause) {
+            (None, _) => Phase::Boot,
+            (Some(_), Some(cause)) if self.never_listened(cause) => Phase::Boot,
+            (Some(_), _) => Phase::Serving,
+        };
+        if let Some(cause) = cause {
+            let next = self.seen.iter().find(|s| {
+                s.line > cause.line && s.process == cause.process && s.exception.is_some()
+            });
+            return Some(tell(cause, next, phase, aside, engine));
+        }
+        self.untold(phase, aside, exit)
+    }
+
+    /// A bind that fails after the framework called itself ready, before anybody was answered.
+    fn never_listened(&self, seen: &Seen) -> bool {
+        seen.serving
+            && self.answered == 0
+            && port::KINDS.iter().any(|kind| kind.name == seen.kind.name)
+    }
+
+    fn choose<'s>(&self, open: &[&'s Seen], aside: &Aside) -> Option<&'s Seen> {
+        let xid = aside.kernel.as_ref().is_some_and(|kernel| kernel.xid.is_some());
+        let oom = aside.kernel.as_ref().is_some_and(|kernel| kernel.oom.is_some());
+        let class = |seen: &Seen| -> u8 {
+            let said_before = |max: u8| {
+                open.iter().any(|other| {
+                    other.line < seen.line
+                        && !other.is_kill()
+                        && !other.superseded
+                        && !other.is_wait()
+                        && !other.peer_gone
+                        && !other.in_thread()
+                        && (max > 0 || !other.is_unclassified())
+                })
+            };
+            if seen.is_wait() {
+                return 9;
+            }
+            if seen.peer_gone {
+                return 7;
+            }
+            if seen.is_kill() {
+                // Launchers kill what is left after any other cause.
+                return if said_before(u8::from(!oom)) { 8 } else { 0 };
+            }
+            match (seen.is_unclassified(), seen.in_thread()) {
+                (false, false) => 0,
+                (false, true) => 2,
+                (true, false) => 3,
+                (true, true) => 4,
+            }
+        };
+        let waited = |seen: &Seen| {
+            seen.count >= if seen.kind.name == "placement_group_wait" { 2 } else { 3 }
+                && seen.last_line > self.stage_line
+        };
+        open.iter()
+            .copied()
+            .filter(|seen| !seen.is_wait() || (self.ready.is_none() && waited(seen)))
+            .min_by_key(|seen| {
+                let xid_first = xid && seen.kind.name == cuda::XID.name;
+                (!xid_first, seen.superseded, class(seen), seen.rank, seen.line)
+            })
+    }
+
+    /// A life that ended although no line says why.
+    fn untold(&self, phase: Phase, aside: &Aside, exit: Option<i32>) -> Option<Failure> {
+        let of = |kind, message: String, line| {
+            Some(Failure {
+                kind,
+                phase,
+                message: shorten(&message, MAX_MESSAGE_CHARS),
+                line,
+                stage: self.stage.filter(|_| phase == Phase::Boot),
+                process: None,
+                exception: None,
+            })
+        };
+        let doing = match (phase, self.stage) {
+            (Phase::Boot, Some(stage)) => format!(" while {}", stage.doing()),
+            (Phase::Boot, None) => " before it was ready".to_owned(),
+            (Phase::Serving, _) => " while serving".to_owned(),
+        };
+        if aside.killed() && self.stop.is_none() && self.death.is_none() {
+            return match aside.kernel.as_ref().and_then(|kernel| kernel.oom.as_ref()) {
+                Some(oom) => of(
+                    host::KILLED.name,
+                    format!(
+                        "the server was killed{doing} (SIGKILL, exit status 137) by the kernel's OOM killer: {}; the host ran out of memory",
+                        shorten(oom, 110)
+                    ),
+                    None,
+                ),
+                None => of(
+                    "killed",
+                    format!(
+                        "the server was killed{doing} (SIGKILL, exit status 137): by the host's OOM killer or by somebody outside; dmesg and the orchestrator's events tell which"
+                    ),
+                    None,
+                ),
+            };
+        }
+        if let Some((line, wrapper)) =
+            self.wrapper.as_ref().filter(|(line, _)| self.stop.is_none_or(|stop| *line < stop))
+        {
+            let who = if phase == Phase::Boot {
+                "a server process died during start-up"
+            } else {
+                "the engine died while serving"
+            };
+            return of(
+                "root_cause_not_in_log",
+                format!(
+                    "{who}, but the root cause is not in the log: it holds only '{}'; look at the stderr of every rank, and at dmesg",
+                    shorten(wrapper, 120)
+                ),
+                Some(*line),
+            );
+        }
+        if let Some(line) = self.death {
+            return of(
+                "root_cause_not_in_log",
+                format!(
+                    "the engine died{doing}, but the root cause is not in the log: look at the stderr of every rank, and at dmesg"
+                ),
+                Some(line),
+            );
+        }
+        match (exit, self.ready) {
+            (Some(code), _) if code != 0 => of("exited", format!("the server exited with status {code}{doing}, and the root cause is not in the log"), None),
+            (Some(_), None) => of("exited", "the server exited with status 0 before it was ready, and the root cause is not in the log".to_owned(), None),
+            _ => match (self.stop, self.ready) {
+                (Some(line), None) => of(
+                    "stopped_before_ready",
+                    format!("the server was stopped from outside{doing}, before it was ready: a start-up limit shorter than the start?"),
+                    Some(line),
+                ),
+                _ => None,
+            },
+        }
+    }
+}
+
+fn tell(
+    seen: &Seen,
+    next: Option<&Seen>,
+    phase: Phase,
+    aside: &Aside,
+    engine: Option<&'static str>,
+) -> Failure {
+    static ANY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("^").ok());
+    let xid = aside.kernel.as_ref().and_then(|kernel| kernel.xid.as_deref());
+    let hardware = xid.filter(|_| cuda::KINDS.iter().any(|kind| kind.name == seen.kind.name));
+    let (kind, text, pattern) = match (hardware, seen.pattern.or(ANY.as_ref())) {
+        (Some(line), _) => (
+            XID_KIND,
+            line,
+            CATALOGUE
+                .as_ref()
+                .and_then(|c| c.patterns.iter().find(|(_, p)| p.is_match(line)).map(|(_, p)| p)),
+        ),
+        (None, pattern) => (seen.kind, seen.text.as_str(), pattern),
+    };
+    let Some(pattern) = pattern.or(ANY.as_ref()) else {
+        return Failure {
+            kind: kind.name,
+            phase,
+            message: shorten(text, MAX_MESSAGE_CHARS),
+            line: Some(seen.line),
+            stage: None,
+            process: None,
+            exception: None,
+        };
+    };
+    let told = Told {
+        text,
+        tail: &seen.tail,
+        exception: seen.exception.as_ref(),
+        next: next.and_then(|seen| seen.exception.as_ref()),
+        engine,
+        stage: seen.stage,
+        serving: seen.serving,
+        count: seen.count,
+        pattern,
+        aside,
+    };
+    let process = seen
+        .process
+        .rsplit_once(" pid=")
+        .map_or(seen.process.as_str(), |(name, _)| name.rsplit(' ').next().unwrap_or(name))
+        .trim();
+    let mut place = vec![format!("line {}", seen.line)];
+    if !process.is_empty()
+        && process.len() < 32
+        && !matches!(process, "APIServer" | "EngineCore" | "MainProcess")
+    {
+        place.push(process.to_owned());
+    }
+    match (phase, seen.stage) {
+        (Phase::Serving, _) => place.push("while serving".to_owned()),
+        (Phase::Boot, Some(stage)) => place.push(format!("while {}", stage.doing())),
+        (Phase::Boot, None) => {}
+    }
+    let place = format!(" [{}]", place.join(", "));
+    let body =
+        shorten(&(kind.tell)(&told), MAX_MESSAGE_CHARS.saturating_sub(place.chars().count()));
+    Failure {
+        kind: kind.refine.map_or(kind.name, |refine| refine(&told)),
+        phase,
+        message: format!("{body}{place}"),
+        line: Some(seen.line),
+        stage: seen.stage,
+        process: (!seen.process.is_empty()).then(|| seen.process.clone()),
+        exception: seen.exception.as_ref().map(|e| e.class.clone()),
+    }
+}
+
+const XID_KIND: &Kind = &cuda::XID;
+
+/// Words worth reading a line for while a server starts or is in doubt: whatever an error is told
+/// with. [`serving_words`] is the part that matters once it serves.
+pub(crate) fn watched_words() -> impl Iterator<Item = &'static str> {
+    const WORDS: &[&str] = &[
+        "POST /",
+        "Waiting",
+        "waiting",
+        "Free memory",
+        "not found",
+        "No module",
+        "loading traceback]",
+        "Exit code",
+        "exit code",
+        "does not",
+        "must be",
+        "must have",
+        "not supported",
+        "unsupported",
+        "Unsupported",
+        "not divisible",
+        "cannot",
+        "Cannot",
+        "could not",
+        "Could not",
+        "couldn't",
+        "Unable to",
+        "unable to",
+        "unknown",
+        "in use",
+        "capability",
+        "is required",
+        "greater than",
+        "larger than",
+        "Invalid",
+        "invalid",
+        "  File \"",
+        "slots",
+        "are already filled",
+    ];
+    serving_words().chain(WORDS.iter().copied())
+}
+
+/// Words that matter whatever the server is doing.
+pub(crate) fn serving_words() -> impl Iterator<Item = &'static str> {
+    const WORDS: &[&str] = &[
+        "rror",
+        "xception",
+        "Traceback",
+        "Killed",
+        "killed",
+        "atal",
+        "FATAL",
+        "out of memory",
+        "OOM",
+        "oom",
+        "atchdog",
+        "imed out",
+        "Timeout",
+        "ailed",
+        "died",
+        "SIG",
+        "ignal",
+        "panicked",
+        "NCCL WARN",
+        "Segmentation",
+        "core dumped",
+        "Bus error",
+        "Hang detected",
+        "Xid",
+        "fallen off the bus",
+        "PRTE",
+        "No space left",
+        "ermission denied",
+        "undefined symbol",
+        "GLIBC",
+        "kill_process_tree",
+        "illegal",
+        "deadlock",
+        "bind",
+    ];
+    WORDS.iter().copied().chain(life::end_words())
+}
