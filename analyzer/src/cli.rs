@@ -24,6 +24,22 @@ pub enum Command {
     Check(Box<Check>),
     /// Print what a tripwire checks, why it matters and what to do
     Explain(Explain),
+    /// Make a bundle of a run folder
+    Import(Import),
+}
+
+/// Arguments of `import`.
+#[derive(Debug, Args)]
+pub struct Import {
+    /// The run folder: boot.log, before.snapshot.json, after.snapshot.json, run.series.jsonl,
+    /// bench.json, load.log, load.json, scrapes.jsonl.gz, procs.jsonl.gz
+    pub folder: PathBuf,
+    /// The bundle to write
+    #[arg(short, long, value_name = "OUT.ilb")]
+    pub output: PathBuf,
+    /// Replace the bundle if it exists
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Arguments of `check`.
@@ -97,6 +113,12 @@ pub struct Input {
     /// The load tool's output
     #[arg(long, value_name = "FILE", help_heading = "Loose files")]
     load_log: Option<PathBuf>,
+    /// The kernel's log (dmesg) around the server's end
+    #[arg(long, value_name = "FILE", help_heading = "Loose files")]
+    kernel_log: Option<PathBuf>,
+    /// The server's exit status, as a shell tells it
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Loose files")]
+    server_exit: Option<i64>,
     /// Requests at once that the load asked for, where nothing recorded tells
     #[arg(long, value_name = "N", help_heading = "Judging")]
     requested: Option<f64>,
@@ -124,6 +146,8 @@ impl From<Input> for Inputs {
                 series: input.series,
                 result: input.result,
                 load_log: input.load_log,
+                kernel_log: input.kernel_log,
+                server_exit: input.server_exit,
             },
             requested: input.requested,
             engine: input.engine,

@@ -2,6 +2,7 @@
 
 mod check;
 mod explain;
+mod import;
 
 use crate::cli::{Cli, Command};
 use crate::error::InputError;
@@ -18,6 +19,7 @@ pub fn run(cli: Cli) -> Result<u8, InputError> {
     match cli.command {
         Command::Check(arguments) => check::run(*arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
     }
 }
 
