@@ -24,8 +24,58 @@ pub enum Command {
     Check(Box<Check>),
     /// Print what a tripwire checks, why it matters and what to do
     Explain(Explain),
+    /// Say what bundles and run folders hold, what is missing and how large it is
+    Inspect(Inspect),
+    /// Check a bundle's seals, digests and decoding; exit with 1 on anything but clean
+    Verify(Verify),
+    /// Write what can be had of a damaged or unsealed bundle into a new, sealed one
+    Recover(Recover),
+    /// List the logs, files and metric texts in a bundle, or write them out
+    Extract(Extract),
     /// Make a bundle of a run folder
     Import(Import),
+}
+
+/// Arguments of `inspect`.
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// Bundles and run folders
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+}
+
+/// Arguments of `verify`.
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// The bundle
+    pub bundle: PathBuf,
+}
+
+/// Arguments of `recover`.
+#[derive(Debug, Args)]
+pub struct Recover {
+    /// The damaged bundle; it is only read
+    #[arg(value_name = "IN")]
+    pub bundle: PathBuf,
+    /// The bundle to write
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// Replace OUT if it exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Arguments of `extract`.
+#[derive(Debug, Args)]
+pub struct Extract {
+    /// The bundle
+    pub bundle: PathBuf,
+    /// Only what has one of these texts in its name
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Write into this folder; without it everything is only listed
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
 }
 
 /// Arguments of `import`.

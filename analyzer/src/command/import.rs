@@ -365,6 +365,10 @@ impl Records {
         };
         writer.push(&self.session.into())?;
         for record in &self.list {
+            // A keyframe restates the dictionary; a frame begins with it so that a reader can too.
+            if matches!(record, Record::Series(series) if series.first == 0) {
+                writer.flush()?;
+            }
             writer.push(record)?;
         }
         writer.finish(end)
