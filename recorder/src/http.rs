@@ -55,7 +55,10 @@ impl Failure {
 
 /// Asks for expositions.
 #[derive(Debug, Clone)]
-pub(crate) struct Client(reqwest::Client);
+pub(crate) struct Client {
+    inner: reqwest::Client,
+    total: Duration,
+}
 
 impl Client {
     /// A client without proxy, redirects and cookies.
@@ -77,7 +80,12 @@ impl Client {
             .pool_idle_timeout(IDLE)
             .http1_only()
             .build()
-            .map(Self)
+            .map(|inner| Self { inner, total: TOTAL })
+    }
+
+    /// The same client with less patience.
+    pub(crate) fn within(&self, total: Duration) -> Self {
+        Self { inner: self.inner.clone(), total }
     }
 
     /// GETs `url`; the body replaces what is in `body`.
@@ -87,12 +95,12 @@ impl Client {
     /// encoded, cut, or over [`EXPOSITION_BYTES`].
     pub(crate) async fn get(&self, url: &Url, body: &mut Vec<u8>) -> Result<Answer, Failure> {
         body.clear();
-        let late = || Failure::new(format!("no complete answer within {} s", TOTAL.as_secs()));
-        tokio::time::timeout(TOTAL, self.exchange(url, body)).await.map_err(|_| late())?
+        let late = || Failure::new(format!("no answer within {} s", self.total.as_secs()));
+        tokio::time::timeout(self.total, self.exchange(url, body)).await.map_err(|_| late())?
     }
 
     async fn exchange(&self, url: &Url, body: &mut Vec<u8>) -> Result<Answer, Failure> {
-        let first = tokio::time::timeout(FIRST_BYTE, self.0.get(url.clone()).send());
+        let first = tokio::time::timeout(FIRST_BYTE, self.inner.get(url.clone()).send());
         let late = || Failure::new(format!("no answer within {} s", FIRST_BYTE.as_secs()));
         let mut response = first.await.map_err(|_| late())?.map_err(|error| in_words(&error))?;
         let status = response.status().as_u16();

@@ -193,6 +193,9 @@ impl Session {
         let mut poll = tokio::time::interval(POLL);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut polls: u64 = 0;
+        if voice.has_status_line() {
+            self.live.watch();
+        }
         loop {
             tokio::select! {
                 biased;

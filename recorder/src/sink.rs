@@ -204,7 +204,7 @@ impl Shared {
     }
 
     /// What has come in by the next tick, sooner when it is much or the last.
-    fn take(&self, spare: &mut Vec<Record>) -> (BTreeMap<Loss, Refused>, Option<End>) {
+    fn take(&self, spare: &mut Vec<Record>) -> Option<End> {
         let mut queue = self.lock();
         let tick = Instant::now() + TICK;
         while queue.bytes < WAKE_BYTES && queue.end.is_none() {
@@ -218,7 +218,7 @@ impl Shared {
         spare.clear();
         std::mem::swap(&mut queue.records, spare);
         queue.bytes = 0;
-        (std::mem::take(&mut queue.refused), queue.end.take())
+        queue.end.take()
     }
 }
 
@@ -254,10 +254,7 @@ fn write<W: Output>(shared: &Shared, mut writer: Writer<W>) -> Result<Done<W>, E
     let mut synced = Instant::now();
     let mut trouble: Option<String> = None;
     loop {
-        let (refused, end) = shared.take(&mut batch);
-        for (loss, refused) in refused {
-            batch.push(dropped(shared.clock.now(), loss, refused).into());
-        }
+        let end = shared.take(&mut batch);
         for record in &batch {
             let lost = match trouble {
                 Some(_) => Some(BROKEN),
@@ -275,8 +272,9 @@ fn write<W: Output>(shared: &Shared, mut writer: Writer<W>) -> Result<Done<W>, E
                 shared.lock().refuse((source_of(record), why), record.t());
             }
         }
-        if trouble.is_none() {
-            trouble = writer.flush().err().map(|error| error.to_string());
+        if trouble.is_none() && !writer.output().is_full() {
+            let written = account(shared, &mut writer).and_then(|()| writer.flush());
+            trouble = written.err().map(|error| error.to_string());
         }
         shared.written.store(writer.offset(), Ordering::Relaxed);
         if synced.elapsed() >= SYNC {
@@ -297,17 +295,23 @@ fn add<W: Output>(writer: &mut Writer<W>, record: &Record) -> Result<(), WriteEr
     writer.push(record)
 }
 
-/// Writes the account of what was lost, and `end`. On a full disk these go into the reserve.
+/// Writes down what was lost since the last time.
+fn account<W: Output>(shared: &Shared, writer: &mut Writer<W>) -> Result<(), WriteError> {
+    let refused = std::mem::take(&mut shared.lock().refused);
+    let t = shared.clock.now();
+    refused
+        .into_iter()
+        .try_for_each(|(loss, refused)| writer.push(&dropped(t, loss, refused).into()))
+}
+
+/// Writes the last account of what was lost, and `end`. On a full disk these go into the reserve.
 fn close<W: Output>(
     shared: &Shared,
     mut writer: Writer<W>,
     mut end: End,
     trouble: Option<String>,
 ) -> Result<Done<W>, Error> {
-    let (refused, lost) = {
-        let mut queue = shared.lock();
-        (std::mem::take(&mut queue.refused), queue.dropped)
-    };
+    let lost = shared.lock().dropped;
     let full = writer.output().is_full();
     let trouble = trouble.or_else(|| full.then(|| FULL.to_owned()));
     let failed = |error: WriteError| {
@@ -317,10 +321,7 @@ fn close<W: Output>(
             "free some space; what was written before that can be read",
         )
     };
-    for (loss, refused) in refused {
-        let gap = dropped(shared.clock.now(), loss, refused);
-        writer.push(&gap.into()).map_err(failed)?;
-    }
+    account(shared, &mut writer).map_err(failed)?;
     end.dropped = lost;
     if full {
         FULL.clone_into(end.error.get_or_insert_default());

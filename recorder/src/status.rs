@@ -168,16 +168,28 @@ pub(crate) struct Live {
     scrapes: AtomicU64,
     /// Time they took together, in ns.
     scrape_dur_ns: AtomicU64,
+    /// Somebody looks at the figures: only then are they read.
+    watched: AtomicBool,
     /// The last reading of each source that has a part in serving.
     figures: Mutex<BTreeMap<u32, Figures>>,
 }
 
 impl Live {
-    /// A reading of source `src` succeeded.
-    pub(crate) fn scraped(&self, src: u32, took: Duration, figures: Option<Figures>) {
+    /// Has the figures read from now on.
+    pub(crate) fn watch(&self) {
+        self.watched.store(true, Ordering::Relaxed);
+    }
+
+    /// A reading succeeded.
+    pub(crate) fn scraped(&self, took: Duration) {
         self.scrapes.fetch_add(1, Ordering::Relaxed);
         self.scrape_dur_ns.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
-        if let Some(figures) = figures {
+    }
+
+    /// A server, source `src`, exposes `body`.
+    pub(crate) fn exposed(&self, src: u32, body: &[u8]) {
+        if self.watched.load(Ordering::Relaxed) {
+            let figures = Figures::of(body);
             self.figures.lock().unwrap_or_else(PoisonError::into_inner).insert(src, figures);
         }
     }
@@ -245,8 +257,13 @@ mod tests {
         let live = Live::default();
         let line = live.line(None, Duration::from_secs(61), 2_000);
         assert!(line.starts_with("recording 1:01  running ?  waiting ?"), "{line}");
-        live.scraped(0, Duration::from_millis(4), Some(Figures::of(BODY)));
-        live.scraped(1, Duration::from_millis(6), Some(Figures::of(BODY)));
+        live.exposed(0, BODY);
+        assert_eq!(live.figures(), Figures::default(), "nobody looks");
+        live.watch();
+        for (src, ms) in [(0, 4), (1, 6)] {
+            live.scraped(Duration::from_millis(ms));
+            live.exposed(src, BODY);
+        }
         let line = live.line(Some("c=32"), Duration::from_secs(5), 2_000);
         assert_eq!(
             line,

@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::http::{self, Client};
 use crate::plan::{Plan, Target};
 use crate::sink::Worth;
-use crate::status::{Figures, Live};
+use crate::status::Live;
 use inferlint_schema::delta::{Encoder, ReadingHead};
 use inferlint_schema::engine::{self, ENGINES, EngineIdentity};
 use inferlint_schema::prom;
@@ -21,6 +21,10 @@ pub(crate) const ATTACHED: Duration = Duration::from_secs(1);
 const SHARE: u32 = 20;
 /// Trial readings behind that rule.
 const TRIALS: usize = 3;
+/// How long one answer is waited for before the recording begins.
+const LOOK: Duration = Duration::from_secs(5);
+/// A trial reading that takes this long says enough.
+const SLOW: Duration = Duration::from_secs(1);
 /// Bytes of a useless answer that are quoted.
 const QUOTED: usize = 40;
 
@@ -55,7 +59,7 @@ pub(crate) async fn discover(client: &Client, plan: &Plan) -> Vec<Found> {
         .targets
         .iter()
         .map(|target| {
-            let (client, target) = (client.clone(), target.clone());
+            let (client, target) = (client.within(LOOK), target.clone());
             tokio::spawn(async move { look(&client, target, named, trials).await })
         })
         .collect();
@@ -190,7 +194,7 @@ async fn median(
     trials: usize,
 ) -> Duration {
     let mut times = vec![first];
-    while times.len() < trials {
+    while times.len() < trials && times.last().is_some_and(|took| *took < SLOW) {
         match read_once(client, url, body).await {
             Ok((_, took)) => times.push(took),
             Err(_) => break,
@@ -365,8 +369,10 @@ impl Metrics {
             date_s: answer.date_s,
         };
         self.encoder.exposition(&head, &self.body, ask.keyframe, ask.keep, out);
-        let figures = self.serves.then(|| Figures::of(&self.body));
-        self.live.scraped(self.src, took, figures);
+        self.live.scraped(took);
+        if self.serves {
+            self.live.exposed(self.src, &self.body);
+        }
     }
 }
 

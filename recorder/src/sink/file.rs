@@ -116,7 +116,8 @@ impl Place {
     }
 
     fn free(&self) -> u64 {
-        rustix::fs::fstatvfs(&self.folder).map_or(u64::MAX, |fs| fs.f_bavail * fs.f_frsize)
+        let stat = rustix::fs::fstatvfs(&self.folder).ok().filter(|stat| stat.f_blocks > 0);
+        stat.map_or(u64::MAX, |stat| stat.f_bavail * stat.f_frsize)
     }
 
     /// Creates the `.part` file.
