@@ -35,7 +35,8 @@ const fn optional(signal: Signal, names: &'static [&'static str], pick: Pick) ->
 
 pub(super) static SGLANG: Engine = Engine {
     name: "sglang",
-    packages: &["sglang"],
+    title: "SGLang",
+    prefixes: &["sglang:", "sglang_"],
     replica_label: Some("dp_rank"),
     // With priority scheduling the queue gauges have a total besides one series a priority.
     total_label: Some("priority"),
@@ -81,6 +82,7 @@ pub(super) static SGLANG: Engine = Engine {
         optional(Signal::HttpResponses, &["sglang:http_responses_total"], Pick::All),
         optional(Signal::Passes, &["sglang:cuda_graph_passes_total"], RANKS),
     ],
+    log_marks: &["server_args=", "sglang", "The server is fired up and ready to roll"],
     running_limit,
 };
 

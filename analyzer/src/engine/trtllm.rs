@@ -23,7 +23,8 @@ const fn iteration(signal: Signal, names: &'static [&'static str]) -> Metric {
 
 pub(super) static TRTLLM: Engine = Engine {
     name: "trtllm",
-    packages: &["tensorrt_llm", "tensorrt-llm"],
+    title: "TensorRT-LLM",
+    prefixes: &["trtllm_"],
     replica_label: None,
     total_label: None,
     gauges_lag: Some("TensorRT-LLM's gauges move only when a request completes"),
@@ -63,6 +64,7 @@ pub(super) static TRTLLM: Engine = Engine {
             pick: Pick::All,
         },
     ],
+    log_marks: &["[TRT-LLM]", "[TensorRT-LLM]"],
     running_limit,
 };
 

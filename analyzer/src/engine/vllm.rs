@@ -27,7 +27,8 @@ const fn optional(signal: Signal, names: &'static [&'static str]) -> Metric {
 
 pub(super) static VLLM: Engine = Engine {
     name: "vllm",
-    packages: &["vllm"],
+    title: "vLLM",
+    prefixes: &["vllm:"],
     replica_label: Some("engine"),
     total_label: None,
     gauges_lag: None,
@@ -72,6 +73,7 @@ pub(super) static VLLM: Engine = Engine {
         // A label set appears with its first response; the middleware is there whenever vLLM is.
         metric(Signal::HttpResponses, &["http_requests_total"]),
     ],
+    log_marks: &["vLLM API server version", "LLM engine (v", "(EngineCore", "vllm/"],
     running_limit,
 };
 

