@@ -24,6 +24,72 @@ pub enum Command {
     Check(Box<Check>),
     /// Print what a tripwire checks, why it matters and what to do
     Explain(Explain),
+    /// Say what bundles and run folders hold, what is missing and how large it is
+    Inspect(Inspect),
+    /// Check a bundle's seals, digests and decoding; exit with 1 on anything but clean
+    Verify(Verify),
+    /// Write what can be had of a damaged or unsealed bundle into a new, sealed one
+    Recover(Recover),
+    /// List the logs, files and metric texts in a bundle, or write them out
+    Extract(Extract),
+    /// Make a bundle of a run folder
+    Import(Import),
+}
+
+/// Arguments of `inspect`.
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// Bundles and run folders
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+}
+
+/// Arguments of `verify`.
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// The bundle
+    pub bundle: PathBuf,
+}
+
+/// Arguments of `recover`.
+#[derive(Debug, Args)]
+pub struct Recover {
+    /// The damaged bundle; it is only read
+    #[arg(value_name = "IN")]
+    pub bundle: PathBuf,
+    /// The bundle to write
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// Replace OUT if it exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Arguments of `extract`.
+#[derive(Debug, Args)]
+pub struct Extract {
+    /// The bundle
+    pub bundle: PathBuf,
+    /// Only what has one of these texts in its name
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Write into this folder; without it everything is only listed
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `import`.
+#[derive(Debug, Args)]
+pub struct Import {
+    /// The run folder: boot.log, before.snapshot.json, after.snapshot.json, run.series.jsonl,
+    /// bench.json, load.log, load.json, scrapes.jsonl.gz, procs.jsonl.gz
+    pub folder: PathBuf,
+    /// The bundle to write
+    #[arg(short, long, value_name = "OUT.ilb")]
+    pub output: PathBuf,
+    /// Replace the bundle if it exists
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Arguments of `check`.
@@ -97,6 +163,12 @@ pub struct Input {
     /// The load tool's output
     #[arg(long, value_name = "FILE", help_heading = "Loose files")]
     load_log: Option<PathBuf>,
+    /// The kernel's log (dmesg) around the server's end
+    #[arg(long, value_name = "FILE", help_heading = "Loose files")]
+    kernel_log: Option<PathBuf>,
+    /// The server's exit status, as a shell tells it
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Loose files")]
+    server_exit: Option<i64>,
     /// Requests at once that the load asked for, where nothing recorded tells
     #[arg(long, value_name = "N", help_heading = "Judging")]
     requested: Option<f64>,
@@ -124,6 +196,8 @@ impl From<Input> for Inputs {
                 series: input.series,
                 result: input.result,
                 load_log: input.load_log,
+                kernel_log: input.kernel_log,
+                server_exit: input.server_exit,
             },
             requested: input.requested,
             engine: input.engine,

@@ -2,6 +2,11 @@
 
 mod check;
 mod explain;
+mod extract;
+mod import;
+mod inspect;
+mod recover;
+mod verify;
 
 use crate::cli::{Cli, Command};
 use crate::error::InputError;
@@ -18,6 +23,11 @@ pub fn run(cli: Cli) -> Result<u8, InputError> {
     match cli.command {
         Command::Check(arguments) => check::run(*arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
+        Command::Recover(arguments) => recover::run(&arguments),
+        Command::Extract(arguments) => extract::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
     }
 }
 

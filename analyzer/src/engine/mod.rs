@@ -4,11 +4,14 @@
 //! which series of a metric may be added, and which sibling proves that an absent series reads 0.
 //! One file an engine.
 
+mod llamacpp;
 mod sglang;
+mod tgi;
 mod trtllm;
 mod vllm;
 
 use crate::evidence::{Log, RunningLimit};
+use inferlint_schema::engine as identity;
 
 /// Something a server exports, whatever the engine calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,12 +112,10 @@ pub struct Metric {
 /// One inference engine.
 #[derive(Debug)]
 pub struct Engine {
-    /// Short name as in bundles and on the command line.
+    /// Short name, as in its identity.
     pub name: &'static str,
-    /// Name for people.
-    pub title: &'static str,
-    /// How every metric name of it begins.
-    pub prefixes: &'static [&'static str],
+    /// Python distributions that carry its version.
+    pub packages: &'static [&'static str],
     /// The label that tells replicas behind one address apart.
     pub replica_label: Option<&'static str>,
     /// A label with which a metric also has a total: the series where it is empty.
@@ -129,14 +130,13 @@ pub struct Engine {
     pub preemption: &'static str,
     /// The signals it exports.
     pub metrics: &'static [Metric],
-    /// Text that only a log of this engine has.
-    pub log_marks: &'static [&'static str],
     /// The most requests it runs at once, as its log tells.
     pub running_limit: fn(&Log) -> Option<RunningLimit>,
 }
 
-/// Every engine, in the order they are tried.
-pub static ENGINES: &[&Engine] = &[&vllm::VLLM, &sglang::SGLANG, &trtllm::TRTLLM];
+/// Every engine.
+pub static ENGINES: &[&Engine] =
+    &[&vllm::VLLM, &sglang::SGLANG, &trtllm::TRTLLM, &llamacpp::LLAMACPP, &tgi::TGI];
 
 impl Engine {
     /// The engine of that short name.
@@ -145,24 +145,18 @@ impl Engine {
     }
 
     /// The engine whose metrics these are. A router's or another program's metrics are none.
-    pub fn of_metrics<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<&'static Self> {
-        names.find_map(|name| {
-            ENGINES
-                .iter()
-                .copied()
-                .find(|engine| engine.prefixes.iter().any(|prefix| name.starts_with(prefix)))
-        })
+    pub fn of_metrics<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'static Self> {
+        identity::of_series(names).and_then(|engine| Self::named(engine.name))
     }
 
-    /// The engine that wrote these lines, by the first line that only one of them writes.
-    pub fn of_log<'a>(mut lines: impl Iterator<Item = &'a [u8]>) -> Option<&'static Self> {
-        lines.find_map(|line| {
-            let line = String::from_utf8_lossy(line);
-            ENGINES
-                .iter()
-                .copied()
-                .find(|engine| engine.log_marks.iter().any(|mark| line.contains(mark)))
-        })
+    /// The engine that wrote a log.
+    pub fn of_log(log: &Log) -> Option<&'static Self> {
+        identity::of_log(&log.text).and_then(|engine| Self::named(engine.name))
+    }
+
+    /// Name for people.
+    pub fn title(&self) -> &'static str {
+        identity::by_name(self.name).map_or(self.name, |engine| engine.title)
     }
 
     /// How `signal` is exported; `None` when the engine has nothing like it.
@@ -182,7 +176,8 @@ mod tests {
             for metric in engine.metrics {
                 assert!(!metric.names.is_empty());
                 for name in metric.names.iter().chain(metric.witnesses) {
-                    let own = engine.prefixes.iter().any(|prefix| name.starts_with(prefix));
+                    let prefixes = identity::by_name(engine.name).unwrap().prefixes;
+                    let own = prefixes.iter().any(|prefix| name.starts_with(prefix));
                     assert!(own || name.starts_with("http_"), "{}: {name}", engine.name);
                 }
             }
@@ -198,9 +193,9 @@ mod tests {
     }
 
     #[test]
-    fn a_router_is_no_engine() {
-        assert!(Engine::of_metrics(["sgl_router_requests_total"].into_iter()).is_none());
-        let names = ["python_info", "vllm:num_requests_running"];
-        assert_eq!(Engine::of_metrics(names.into_iter()).map(|e| e.name), Some("vllm"));
+    fn every_identity_has_an_engine() {
+        let identities: Vec<_> = identity::ENGINES.iter().map(|engine| engine.name).collect();
+        let engines: Vec<_> = ENGINES.iter().map(|engine| engine.name).collect();
+        assert_eq!(engines, identities);
     }
 }

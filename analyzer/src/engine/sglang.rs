@@ -35,8 +35,7 @@ const fn optional(signal: Signal, names: &'static [&'static str], pick: Pick) ->
 
 pub(super) static SGLANG: Engine = Engine {
     name: "sglang",
-    title: "SGLang",
-    prefixes: &["sglang:", "sglang_"],
+    packages: &["sglang"],
     replica_label: Some("dp_rank"),
     // With priority scheduling the queue gauges have a total besides one series a priority.
     total_label: Some("priority"),
@@ -82,7 +81,6 @@ pub(super) static SGLANG: Engine = Engine {
         optional(Signal::HttpResponses, &["sglang:http_responses_total"], Pick::All),
         optional(Signal::Passes, &["sglang:cuda_graph_passes_total"], RANKS),
     ],
-    log_marks: &["server_args=", "sglang", "The server is fired up and ready to roll"],
     running_limit,
 };
 

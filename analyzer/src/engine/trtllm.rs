@@ -23,8 +23,7 @@ const fn iteration(signal: Signal, names: &'static [&'static str]) -> Metric {
 
 pub(super) static TRTLLM: Engine = Engine {
     name: "trtllm",
-    title: "TensorRT-LLM",
-    prefixes: &["trtllm_"],
+    packages: &["tensorrt_llm", "tensorrt-llm"],
     replica_label: None,
     total_label: None,
     gauges_lag: Some("TensorRT-LLM's gauges move only when a request completes"),
@@ -64,7 +63,6 @@ pub(super) static TRTLLM: Engine = Engine {
             pick: Pick::All,
         },
     ],
-    log_marks: &["[TRT-LLM]", "[TensorRT-LLM]"],
     running_limit,
 };
 

@@ -27,8 +27,7 @@ const fn optional(signal: Signal, names: &'static [&'static str]) -> Metric {
 
 pub(super) static VLLM: Engine = Engine {
     name: "vllm",
-    title: "vLLM",
-    prefixes: &["vllm:"],
+    packages: &["vllm"],
     replica_label: Some("engine"),
     total_label: None,
     gauges_lag: None,
@@ -73,7 +72,6 @@ pub(super) static VLLM: Engine = Engine {
         // A label set appears with its first response; the middleware is there whenever vLLM is.
         metric(Signal::HttpResponses, &["http_requests_total"]),
     ],
-    log_marks: &["vLLM API server version", "LLM engine (v", "(EngineCore", "vllm/"],
     running_limit,
 };
 

@@ -15,6 +15,7 @@ pub use scope::{Count, Missing, Requested, Scope, Sum, Track, Windows};
 
 use crate::client::ClientResult;
 use crate::engine::Engine;
+use inferlint_schema::record;
 use std::collections::BTreeMap;
 
 /// One recording.
@@ -36,6 +37,16 @@ pub struct Run {
     pub points: Vec<Point>,
     /// Server logs.
     pub logs: Vec<Log>,
+    /// How the server's process ended, if it did.
+    pub server_exit: Option<Exit>,
+    /// What the recorder asked the server itself.
+    pub probes: Vec<record::Probe>,
+    /// Looks at the GPUs before a start and after a stop.
+    pub gates: Vec<record::Gate>,
+    /// Processes as they were seen.
+    pub processes: Vec<record::Process>,
+    /// The kernel's log.
+    pub kernel_log: Option<Log>,
     /// Most requests the server runs at once, as its log tells.
     pub running_limit: Option<RunningLimit>,
     /// Requests at once that the user says were asked for.
@@ -43,6 +54,9 @@ pub struct Run {
     /// What a reader should know about the input itself.
     pub notes: Vec<String>,
 }
+
+/// Roles of sources that are inference servers.
+pub const SERVER_ROLES: [&str; 4] = ["engine", "prefill", "decode", "encode"];
 
 /// Most requests a server runs at once.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,7 +119,7 @@ pub struct Point {
     /// The load tool's arguments.
     pub argv: Option<Vec<String>>,
     /// The load tool's exit status.
-    pub exit: Option<i32>,
+    pub exit: Option<i64>,
     /// The load tool's own output.
     pub output: Option<String>,
 }
@@ -119,13 +133,26 @@ pub struct Edges {
     pub end: Option<usize>,
 }
 
-/// A server log.
+/// A log.
 #[derive(Debug, Clone, Default)]
 pub struct Log {
     /// Its name as the user knows it.
     pub name: String,
     /// Its bytes.
     pub text: Vec<u8>,
+    /// When each line came, in ns on the run's clock, as far as it is known.
+    pub times: Vec<Option<i64>>,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exit {
+    /// When, in ns on the run's clock.
+    pub at: Option<i64>,
+    /// Its exit status.
+    pub status: Option<i64>,
+    /// The signal that ended it.
+    pub signal: Option<u32>,
 }
 
 impl Log {

@@ -393,7 +393,7 @@ impl<'a> Series<'a> {
         let engine = source.engine.ok_or_else(|| Missing::lack("the engine is not known"))?;
         let metric = engine
             .metric(signal)
-            .ok_or_else(|| Missing::never(format!("{} exports nothing like it", engine.title)))?;
+            .ok_or_else(|| Missing::never(format!("{} exports nothing like it", engine.title())))?;
         let known = metric.names.iter().copied().find(|name| recording.knows(name));
         let witnessed = metric.witnesses.iter().any(|name| recording.knows(name));
         let Some(name) = known.or(metric.names.first().copied().filter(|_| witnessed)) else {

@@ -8,61 +8,132 @@ use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The files of a run folder, as far as they are there.
+#[derive(Debug, Clone, Default)]
+pub struct Folder {
+    /// The folder.
+    pub path: PathBuf,
+    /// The server's log.
+    pub boot_log: Option<PathBuf>,
+    /// Metrics before the load.
+    pub before: Option<PathBuf>,
+    /// Metrics after the load.
+    pub after: Option<PathBuf>,
+    /// Six summed numbers a sample.
+    pub series: Option<PathBuf>,
+    /// The load tool's result.
+    pub result: Option<PathBuf>,
+    /// The load tool's output.
+    pub load_log: Option<PathBuf>,
+    /// The load command.
+    pub load: Option<PathBuf>,
+    /// Whole scrapes.
+    pub scrapes: Option<PathBuf>,
+    /// Processes over time.
+    pub processes: Option<PathBuf>,
+}
+
 /// The load command as `load.json` has it.
-#[derive(Deserialize)]
-struct Load {
-    argv: Vec<String>,
-    exit: Option<i32>,
+#[derive(Debug, Deserialize)]
+pub struct Load {
+    /// Its arguments.
+    pub argv: Vec<String>,
+    /// Its exit status.
+    pub exit: Option<i64>,
     start_wall: Option<f64>,
     end_wall: Option<f64>,
     start_mono_ns: Option<i64>,
     end_mono_ns: Option<i64>,
+    /// Clock ticks a second of the host.
+    pub clk_tck: Option<u64>,
+    /// Bytes a memory page of the host.
+    pub page_size: Option<u64>,
+}
+
+impl Load {
+    /// From when to when it ran, in ns on the monotonic or the wall clock.
+    pub fn window(&self, mono: bool) -> Option<(i64, i64)> {
+        let ns = |seconds: Option<f64>| seconds.map(|s| (s * 1e9) as i64);
+        if mono {
+            self.start_mono_ns.zip(self.end_mono_ns)
+        } else {
+            ns(self.start_wall).zip(ns(self.end_wall))
+        }
+    }
+}
+
+impl Folder {
+    /// Looks at what a folder holds.
+    ///
+    /// # Errors
+    /// When it holds no evidence.
+    pub fn open(path: &Path) -> Result<Self, InputError> {
+        let file = |names: &[&str]| -> Option<PathBuf> {
+            names.iter().map(|name| path.join(name)).find(|path| path.is_file())
+        };
+        let folder = Self {
+            path: path.to_owned(),
+            boot_log: file(&["boot.log"]),
+            before: file(&["before.snapshot.json", "before.prom"]),
+            after: file(&["after.snapshot.json", "after.prom"]),
+            series: file(&["run.series.jsonl"]),
+            result: file(&["bench.json", "bench.jsonl"]),
+            load_log: file(&["load.log"]),
+            load: file(&["load.json"]),
+            scrapes: file(&["scrapes.jsonl.gz"]),
+            processes: file(&["procs.jsonl.gz"]),
+        };
+        let parts =
+            [&folder.boot_log, &folder.before, &folder.after, &folder.series, &folder.result];
+        if parts.into_iter().all(Option::is_none) {
+            return Err(without_evidence(path)?);
+        }
+        Ok(folder)
+    }
+
+    /// The load command.
+    ///
+    /// # Errors
+    /// When its file cannot be read or is none.
+    pub fn load(&self) -> Result<Option<Load>, InputError> {
+        let Some(path) = &self.load else { return Ok(None) };
+        let load = serde_json::from_slice(&bytes(path)?).map_err(|error| {
+            InputError::unusable(path, format!("no load command: {error}"), "remove the file")
+        })?;
+        Ok(Some(load))
+    }
 }
 
 /// Reads a run folder.
-pub(super) fn open(folder: &Path) -> Result<Run, InputError> {
-    let file = |names: &[&str]| -> Option<PathBuf> {
-        names.iter().map(|name| folder.join(name)).find(|path| path.is_file())
-    };
-    let loose = Loose {
-        boot_logs: file(&["boot.log"]).into_iter().collect(),
-        before: file(&["before.snapshot.json", "before.prom"]),
-        after: file(&["after.snapshot.json", "after.prom"]),
-        series: file(&["run.series.jsonl"]),
-        result: file(&["bench.json", "bench.jsonl"]),
-        load_log: file(&["load.log"]),
-    };
-    let parts = [&loose.before, &loose.after, &loose.series, &loose.result];
-    if loose.boot_logs.is_empty() && parts.into_iter().all(Option::is_none) {
-        return Err(without_evidence(folder)?);
-    }
-    let (mut run, mono) = assemble(&loose)?;
-    run.name = folder.display().to_string();
+pub(super) fn open(path: &Path) -> Result<Run, InputError> {
+    let folder = Folder::open(path)?;
+    let load = folder.load()?;
+    let whole_scrapes = folder.scrapes.is_some();
+    let (mut run, mono) = assemble(&Loose {
+        boot_logs: folder.boot_log.into_iter().collect(),
+        before: folder.before,
+        after: folder.after,
+        series: folder.series,
+        result: folder.result,
+        load_log: folder.load_log,
+        ..Loose::default()
+    })?;
+    run.name = path.display().to_string();
     run.form = Form::Folder;
-    if let Some(path) = file(&["load.json"]) {
-        load(&path, &mut run, mono)?;
+    if whole_scrapes {
+        run.notes.push(
+            "scrapes.jsonl.gz holds whole scrapes; import the folder to have them judged".into(),
+        );
+    }
+    if let Some(load) = load {
+        for point in &mut run.points {
+            point.command = load.window(mono);
+            point.exit = load.exit;
+            point.params = crate::client::params(&load.argv);
+            point.argv = Some(load.argv.clone());
+        }
     }
     Ok(run)
-}
-
-/// Adds the load command: its window on the clock of the readings, its arguments, its exit.
-fn load(path: &Path, run: &mut Run, mono: bool) -> Result<(), InputError> {
-    let load: Load = serde_json::from_slice(&bytes(path)?).map_err(|error| {
-        InputError::unusable(path, format!("no load command: {error}"), "remove the file")
-    })?;
-    let ns = |seconds: Option<f64>| seconds.map(|s| (s * 1e9) as i64);
-    let window = if mono {
-        load.start_mono_ns.zip(load.end_mono_ns)
-    } else {
-        ns(load.start_wall).zip(ns(load.end_wall))
-    };
-    for point in &mut run.points {
-        point.command = window;
-        point.exit = load.exit;
-        point.params = crate::client::params(&load.argv);
-        point.argv = Some(load.argv.clone());
-    }
-    Ok(())
 }
 
 /// Says what a folder without evidence holds instead.

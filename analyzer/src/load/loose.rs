@@ -5,7 +5,7 @@ use super::snapshot::Snapshot;
 use super::{log, result};
 use crate::engine::Engine;
 use crate::error::InputError;
-use crate::evidence::{Edges, Form, Point, Run, Source};
+use crate::evidence::{Edges, Exit, Form, Point, Run, Source};
 use inferlint_schema::prom;
 use std::path::PathBuf;
 
@@ -24,6 +24,10 @@ pub struct Loose {
     pub result: Option<PathBuf>,
     /// The load tool's output.
     pub load_log: Option<PathBuf>,
+    /// The kernel's log.
+    pub kernel_log: Option<PathBuf>,
+    /// The server's exit status.
+    pub server_exit: Option<i64>,
 }
 
 impl Loose {
@@ -34,6 +38,8 @@ impl Loose {
             && self.series.is_none()
             && self.result.is_none()
             && self.load_log.is_none()
+            && self.kernel_log.is_none()
+            && self.server_exit.is_none()
     }
 }
 
@@ -61,6 +67,8 @@ pub(super) fn assemble(loose: &Loose) -> Result<(Run, bool), InputError> {
     if let Some(path) = loose.boot_logs.first() {
         run.logs.push(log(path)?);
     }
+    run.kernel_log = loose.kernel_log.as_deref().map(log).transpose()?;
+    run.server_exit = loose.server_exit.map(exited);
     point.result = loose.result.as_deref().map(result).transpose()?;
     if let Some(path) = &loose.load_log {
         point.output = Some(String::from_utf8_lossy(&super::bytes(path)?).into_owned());
@@ -73,6 +81,15 @@ pub(super) fn assemble(loose: &Loose) -> Result<(Run, bool), InputError> {
     }
     run.points.push(point);
     Ok((run, on_monotonic))
+}
+
+/// An exit status as a shell tells it: 128 and above is the signal that ended the process.
+fn exited(status: i64) -> Exit {
+    match u32::try_from(status - 128) {
+        Ok(signal) if signal > 0 => Exit { at: None, status: None, signal: Some(signal) },
+        _ if status < 0 => Exit { at: None, status: None, signal: u32::try_from(-status).ok() },
+        _ => Exit { at: None, status: Some(status), signal: None },
+    }
 }
 
 /// The metrics of the run as one source, with the readings that bound its load.

@@ -1,11 +1,17 @@
 //! From files to [`Evidence`](crate::evidence): one file a form.
 
+mod bundle;
+mod file;
 mod folder;
 mod loose;
 mod series;
 mod snapshot;
 
+pub use file::{Bundle, open_bundle};
+pub use folder::{Folder, Load};
 pub use loose::Loose;
+pub use series::Series;
+pub use snapshot::Snapshot;
 
 use crate::client::ClientResult;
 use crate::engine::Engine;
@@ -13,6 +19,10 @@ use crate::error::InputError;
 use crate::evidence::{Log, Run};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Provider of a source whose few signals are already summed over all replicas; it belongs to the
+/// server source before it.
+pub const SUMMED: &str = "summed";
 
 /// What the user asked to have judged.
 #[derive(Debug, Clone, Default)]
@@ -37,7 +47,7 @@ pub fn open(inputs: &Inputs) -> Result<Vec<Run>, InputError> {
         if fs::metadata(path).map_err(|error| io(path, error))?.is_dir() {
             runs.push(folder::open(path)?);
         } else {
-            return Err(InputError::unusable(path, "not a run folder", "name a run folder"));
+            runs.push(bundle::open(path)?);
         }
     }
     runs.extend(loose::open(&inputs.loose)?);
@@ -49,7 +59,7 @@ pub fn open(inputs: &Inputs) -> Result<Vec<Run>, InputError> {
         });
     }
     for run in &mut runs {
-        run.requested = inputs.requested;
+        run.requested = inputs.requested.or(run.requested);
         finish(run, inputs.engine)?;
     }
     Ok(runs)
@@ -59,14 +69,14 @@ pub fn open(inputs: &Inputs) -> Result<Vec<Run>, InputError> {
 fn finish(run: &mut Run, wanted: Option<&'static Engine>) -> Result<(), InputError> {
     let mut found = run.sources.iter().find_map(|source| source.engine);
     if found.is_none() {
-        found = run.logs.iter().find_map(|log| Engine::of_log(log.lines()));
+        found = run.logs.iter().find_map(Engine::of_log);
     }
     if let (Some(wanted), Some(found)) = (wanted, found)
         && wanted.name != found.name
     {
         return Err(InputError::unusable(
             &run.name,
-            format!("this is evidence of {}, not of {}", found.title, wanted.title),
+            format!("this is evidence of {}, not of {}", found.title(), wanted.title()),
             format!("leave --engine out, or name it as {}", found.name),
         ));
     }
@@ -105,7 +115,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>, InputError> {
 
 fn log(path: &Path) -> Result<Log, InputError> {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    Ok(Log { name, text: bytes(path)? })
+    Ok(Log { name, text: bytes(path)?, ..Log::default() })
 }
 
 fn result(path: &Path) -> Result<ClientResult, InputError> {

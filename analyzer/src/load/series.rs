@@ -12,12 +12,12 @@ use std::path::Path;
 
 /// The recorded numbers, not yet under an engine's names.
 #[derive(Debug)]
-pub(super) struct Series {
+pub struct Series {
     /// The engine the header names.
-    pub(super) engine: Option<&'static Engine>,
+    pub engine: Option<&'static Engine>,
     rows: Vec<Row>,
     /// Lines that are no sample.
-    pub(super) refused: usize,
+    pub refused: usize,
 }
 
 #[derive(Debug)]
@@ -39,7 +39,11 @@ const KEYS: &[(&str, Signal)] = &[
 ];
 
 impl Series {
-    pub(super) fn open(path: &Path) -> Result<Self, InputError> {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// When it cannot be read or holds no samples of that form.
+    pub fn open(path: &Path) -> Result<Self, InputError> {
         let text = bytes(path)?;
         let mut series = Self { engine: None, rows: Vec::new(), refused: 0 };
         let mut header = false;
@@ -71,20 +75,36 @@ impl Series {
     }
 
     /// True when every sample has a monotonic time.
-    pub(super) fn has_mono(&self) -> bool {
+    pub fn has_mono(&self) -> bool {
         self.rows.iter().all(|row| row.mono.is_some())
     }
 
-    /// The numbers as a recording of `engine`'s metrics on the monotonic or the wall clock.
-    pub(super) fn recording(&self, engine: &'static Engine, mono: bool) -> Recording {
-        let mut recording = Recording::default();
-        for row in &self.rows {
-            let Some(t) = (if mono { row.mono } else { row.wall }) else { continue };
+    /// The first sample's time on the monotonic or the wall clock, and its Unix time, in ns.
+    pub fn first(&self, mono: bool) -> Option<(i64, Option<i64>)> {
+        let row = self.rows.first()?;
+        Some(((if mono { row.mono } else { row.wall })?, row.wall))
+    }
+
+    /// The samples: time in ns on the monotonic or the wall clock, and the numbers under `engine`'s
+    /// metric names.
+    pub fn rows(
+        &self,
+        engine: &'static Engine,
+        mono: bool,
+    ) -> impl Iterator<Item = (i64, Vec<(&'static str, f64)>)> + '_ {
+        self.rows.iter().filter_map(move |row| {
             let named = row.values.iter().filter_map(|(signal, value)| {
-                let name = engine.metric(*signal)?.names.first()?;
-                Some((name.as_bytes(), *value))
+                Some((*engine.metric(*signal)?.names.first()?, *value))
             });
-            recording.push(t, 0, named);
+            Some(((if mono { row.mono } else { row.wall })?, named.collect()))
+        })
+    }
+
+    /// The numbers as a recording of `engine`'s metrics.
+    pub fn recording(&self, engine: &'static Engine, mono: bool) -> Recording {
+        let mut recording = Recording::default();
+        for (t, values) in self.rows(engine, mono) {
+            recording.push(t, 0, values.iter().map(|(name, value)| (name.as_bytes(), *value)));
         }
         recording
     }

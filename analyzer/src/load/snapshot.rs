@@ -8,15 +8,15 @@ use std::path::Path;
 
 /// An exposition with the clocks it was read at.
 #[derive(Debug)]
-pub(super) struct Snapshot {
+pub struct Snapshot {
     /// Unix time in ns. `None`: raw text.
-    pub(super) wall: Option<i64>,
+    pub wall: Option<i64>,
     /// Monotonic clock in ns. `None`: not captured.
-    pub(super) mono: Option<i64>,
+    pub mono: Option<i64>,
     /// How long the reading took, in ns; 0 when it is not known.
-    pub(super) duration_ns: u64,
+    pub duration_ns: u64,
     /// The exposition.
-    pub(super) text: Vec<u8>,
+    pub text: Vec<u8>,
 }
 
 #[derive(Deserialize)]
@@ -28,24 +28,17 @@ struct Saved {
 }
 
 impl Snapshot {
-    pub(super) fn open(path: &Path) -> Result<Self, InputError> {
+    /// Reads one saved exposition.
+    ///
+    /// # Errors
+    /// When it cannot be read or holds no metric sample.
+    pub fn open(path: &Path) -> Result<Self, InputError> {
         let bytes = bytes(path)?;
         let help = "give the text of the server's metrics endpoint, or a *.snapshot.json";
         let snapshot = if bytes.trim_ascii_start().starts_with(b"{") {
-            let saved: Saved = serde_json::from_slice(&bytes).map_err(|error| {
+            Self::parse(&bytes).map_err(|error| {
                 InputError::unusable(path, format!("no snapshot: {error}"), help)
-            })?;
-            let mut text = saved.text.into_bytes();
-            // The JSON string is whole, so its last line is.
-            if text.last() != Some(&b'\n') {
-                text.push(b'\n');
-            }
-            Self {
-                wall: saved.t_wall.map(|s| (s * 1e9) as i64),
-                mono: saved.t_mono_ns,
-                duration_ns: (saved.latency_s.unwrap_or(0.0) * 1e9) as u64,
-                text,
-            }
+            })?
         } else {
             Self { wall: None, mono: None, duration_ns: 0, text: bytes }
         };
@@ -53,5 +46,24 @@ impl Snapshot {
             return Err(InputError::unusable(path, "holds no metric sample", help));
         }
         Ok(snapshot)
+    }
+
+    /// Reads the JSON object around an exposition.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn parse(json: &[u8]) -> Result<Self, serde_json::Error> {
+        let saved: Saved = serde_json::from_slice(json)?;
+        let mut text = saved.text.into_bytes();
+        // The JSON string is whole, so its last line is.
+        if text.last() != Some(&b'\n') {
+            text.push(b'\n');
+        }
+        Ok(Self {
+            wall: saved.t_wall.map(|s| (s * 1e9) as i64),
+            mono: saved.t_mono_ns,
+            duration_ns: (saved.latency_s.unwrap_or(0.0) * 1e9) as u64,
+            text,
+        })
     }
 }

@@ -15,7 +15,7 @@ pub fn report(judged: &[Judged<'_>], colour: bool) -> String {
     for judged in judged {
         let head = match judged.run {
             Some(run) => {
-                let engine = run.engine.map_or("engine not known", |engine| engine.title);
+                let engine = run.engine.map_or("engine not known", |engine| engine.title());
                 let version = run.engine_version.as_deref().unwrap_or_default();
                 format!("{}: {engine} {version}", run.name)
             }

@@ -67,7 +67,11 @@ pub(super) fn run(text: &str) -> Run {
         match title.trim() {
             "result" => point.result = Some(ClientResult::parse(body).unwrap()),
             "output" => point.output = Some(body.to_owned()),
-            "log" => run.logs.push(Log { name: "server.log".into(), text: body.into() }),
+            "log" => run.logs.push(Log {
+                name: "server.log".into(),
+                text: body.into(),
+                ..Log::default()
+            }),
             "params" => {
                 let pairs = body.lines().filter_map(|line| line.trim().split_once('='));
                 point.params = pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect();

@@ -52,7 +52,7 @@ tripwire! {
 fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     let engine = scope.engine()?;
     if engine.name != "vllm" {
-        return Err(Missing::never(format!("{} has no null block", engine.title)));
+        return Err(Missing::never(format!("{} has no null block", engine.title())));
     }
     let usage = scope.track(Signal::KvUsage)?;
     if usage.summed_over > 1 {

@@ -1,0 +1,187 @@
+//! `inspect`: what a bundle or a run folder holds, what is missing and how large it is.
+
+use crate::cli::Inspect;
+use crate::error::InputError;
+use crate::evidence::{Run, Source};
+use crate::load::{self, Inputs, open_bundle};
+use crate::number::{count, grouped, plural};
+use inferlint_schema::container::{Item, Salvage, Seal};
+use inferlint_schema::record::{Decoded, Gap, Record};
+use std::collections::BTreeMap;
+
+pub(super) fn run(arguments: &Inspect) -> Result<u8, InputError> {
+    let mut out = String::new();
+    for path in &arguments.paths {
+        let inputs = Inputs { paths: vec![path.clone()], ..Inputs::default() };
+        for run in load::open(&inputs)? {
+            out += &format!("{}\n", run.name);
+            if !path.is_dir() {
+                let mut contents = Contents::default();
+                let salvage = open_bundle(path)?.read(&mut |item| contents.item(item))?;
+                out += &contents.text(&salvage);
+            }
+            out += &of_run(&run);
+            out.push('\n');
+        }
+    }
+    // Names come from the input: no control sequence of theirs reaches a terminal.
+    let plain: String =
+        out.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect();
+    super::print(&plain)?;
+    Ok(0)
+}
+
+/// What only the file itself tells.
+#[derive(Default)]
+struct Contents {
+    session: String,
+    counts: BTreeMap<String, (u64, u64)>,
+    gaps: Vec<Gap>,
+}
+
+impl Contents {
+    fn item(&mut self, item: Item<'_>) {
+        let Item::Record { decoded, raw, .. } = item else { return };
+        let (number, bytes) = self.counts.entry(decoded.kind().to_owned()).or_default();
+        *number += 1;
+        *bytes += raw.len() as u64;
+        match decoded {
+            Decoded::Known(record) => match *record {
+                Record::Session(session) if session.segment == 0 => {
+                    self.session = format!(
+                        "recorded by {} ({}), run {}, bundle {}\n",
+                        session.writer, session.command, session.run_id, session.bundle_id
+                    );
+                }
+                Record::Gap(gap) => self.gaps.push(gap),
+                _ => {}
+            },
+            Decoded::Unknown { .. } => {}
+        }
+    }
+
+    fn text(&self, salvage: &Salvage) -> String {
+        let mut out = self.session.clone();
+        let raw: u64 = self.counts.values().map(|(_, bytes)| bytes).sum();
+        out += &format!(
+            "{} bytes, {} records, {} bytes unpacked, {:.1} s\n",
+            count(salvage.bytes as f64),
+            count(salvage.records as f64),
+            count(raw as f64),
+            salvage.last_t.unwrap_or(0) as f64 / 1e9
+        );
+        out += &account(salvage);
+        out += "records:\n";
+        for (kind, (number, bytes)) in &self.counts {
+            let unknown =
+                if salvage.unknown.contains_key(kind) { "  not known to this version" } else { "" };
+            let (number, bytes) = (count(*number as f64), count(*bytes as f64));
+            out += &format!("  {kind:<10} {number:>9}  {bytes:>12} bytes{unknown}\n");
+        }
+        for gap in &self.gaps {
+            let (from, to) = (gap.from_t as f64 / 1e9, gap.to_t as f64 / 1e9);
+            let source = gap.src.map_or(String::new(), |src| format!(" source {src}"));
+            out += &format!(
+                "gap:{source} {} × {} from {from:.1} s to {to:.1} s: {}\n",
+                gap.what, gap.count, gap.why
+            );
+        }
+        out
+    }
+}
+
+/// Whether the file is whole, and what is missing, in words.
+fn account(salvage: &Salvage) -> String {
+    let mut out = String::new();
+    for (number, segment) in salvage.segments.iter().enumerate() {
+        let seal = match segment.seal {
+            Seal::Sealed => "sealed",
+            Seal::Broken => "its seal does not fit",
+            Seal::Missing => "not sealed",
+        };
+        let end = segment.end.as_ref().map_or("no end record".into(), |end| end.how.clone());
+        out += &format!("segment {number}: {seal}, {end}, by {}\n", segment.head.writer);
+    }
+    for loss in &salvage.losses {
+        out += &format!(
+            "lost: {} bytes at byte {}: {}\n",
+            count(loss.bytes as f64),
+            count(loss.offset as f64),
+            loss.reason
+        );
+    }
+    if salvage.more_losses > 0 {
+        out += &format!("lost: {} more places\n", salvage.more_losses);
+    }
+    if salvage.unverified > 0 {
+        out += &format!(
+            "{} of a cut frame that no checksum vouches for\n",
+            plural(salvage.unverified as f64, "record")
+        );
+    }
+    if let Some(why) = &salvage.malformed_why {
+        out += &format!("{} malformed: {why}\n", plural(salvage.malformed as f64, "record"));
+    }
+    if salvage.is_clean() {
+        out += "whole: nothing is missing from the file\n";
+    }
+    out
+}
+
+/// What was recorded, whatever it was stored in.
+fn of_run(run: &Run) -> String {
+    let mut out = String::new();
+    if let Some(engine) = run.engine {
+        let version = run.engine_version.as_deref().unwrap_or("version not known");
+        out += &format!("engine: {} {version}\n", engine.title());
+    }
+    for source in &run.sources {
+        out += &of_source(source);
+    }
+    for point in &run.points {
+        let name = point.name.as_deref().unwrap_or("the whole recording");
+        let params: Vec<String> = point.params.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        out += format!("load point: {name} {}", params.join(" ")).trim_end();
+        if let Some((begin, end)) = point.command.filter(|(_, end)| *end < i64::MAX) {
+            out += &format!(", {} s", grouped((end - begin) as f64 / 1e9, 1));
+        }
+        out += match &point.result {
+            Some(_) => ", with a result",
+            None => ", without a result",
+        };
+        out.push('\n');
+    }
+    for log in &run.logs {
+        out += &format!(
+            "log: {}, {} bytes, {}\n",
+            log.name,
+            count(log.text.len() as f64),
+            plural(log.lines().count() as f64, "line")
+        );
+    }
+    for note in &run.notes {
+        out += &format!("note: {note}\n");
+    }
+    out
+}
+
+fn of_source(source: &Source) -> String {
+    let mut out = format!("source: {}", source.name);
+    if !source.role.is_empty() {
+        out += &format!(" ({})", source.role);
+    }
+    let recordings = [(Some(&source.full), "series"), (source.summed.as_ref(), "summed signals")];
+    for (recording, what) in recordings {
+        let Some(recording) = recording.filter(|recording| !recording.is_empty()) else { continue };
+        out += &format!(
+            ", {} of {} {what}",
+            plural(recording.len() as f64, "reading"),
+            count(recording.columns().len() as f64)
+        );
+        if let Some(interval) = recording.interval().filter(|_| recording.len() > 2) {
+            out += &format!(" every {} s", grouped(interval as f64 / 1e9, 2));
+        }
+    }
+    out.push('\n');
+    out
+}

@@ -1,0 +1,397 @@
+//! A bundle as a run: one pass, frame by frame, into columns.
+
+use super::{SUMMED, open_bundle};
+use crate::client::ClientResult;
+use crate::engine::Engine;
+use crate::error::InputError;
+use crate::evidence::{Edges, Exit, Form, Log, Point, Run, SERVER_ROLES, Source};
+use inferlint_schema::container::{Item, Salvage};
+use inferlint_schema::delta::{self, Decoder, Reading};
+use inferlint_schema::record::{self, Decoded, Record};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// How long after the end of a load its counters are still waited for where no drain was recorded:
+/// engines count preemptions and finished requests late, by less than this.
+const DRAIN_NS: i64 = 3_000_000_000;
+
+/// Reads a bundle.
+pub(super) fn open(path: &Path) -> Result<Run, InputError> {
+    let mut reader = Reader::default();
+    let salvage = open_bundle(path)?.read(&mut |item| reader.item(item))?;
+    let mut run = reader.finish(&salvage);
+    run.name = path.display().to_string();
+    Ok(run)
+}
+
+/// What has been read so far.
+#[derive(Default)]
+struct Reader {
+    run: Run,
+    decoder: Decoder,
+    /// Per source id, the column of each series id.
+    columns: BTreeMap<u32, Vec<Option<usize>>>,
+    /// Per source id, the shape of the reading before.
+    shapes: BTreeMap<u32, u32>,
+    phases: BTreeMap<u32, Span>,
+    logs: BTreeMap<(u32, String), LogParts>,
+    files: BTreeMap<u32, (record::File, Vec<u8>)>,
+    exits: Vec<record::Exit>,
+    /// Sources that hold sums over the replicas of another.
+    summed: Vec<usize>,
+    skipped: u64,
+}
+
+/// A phase as its two edges tell.
+#[derive(Clone)]
+struct Span {
+    id: u32,
+    parent: Option<u32>,
+    name: Option<String>,
+    kind: String,
+    params: BTreeMap<String, String>,
+    begin: i64,
+    /// Absent: the recording ended inside it.
+    end: Option<i64>,
+}
+
+/// A log as its records came.
+#[derive(Default)]
+struct LogParts {
+    text: Vec<u8>,
+    times: Vec<Option<i64>>,
+}
+
+impl Reader {
+    fn item(&mut self, item: Item<'_>) {
+        match item {
+            Item::Segment(_) => {}
+            Item::Loss(_) => self.decoder.lost(),
+            Item::Record { decoded, .. } => {
+                if let Decoded::Known(record) = decoded {
+                    self.record(*record);
+                }
+            }
+        }
+    }
+
+    fn record(&mut self, record: Record) {
+        match record {
+            Record::Session(session) => self.run.run_id = Some(session.run_id),
+            Record::Source(source) => self.source(source),
+            Record::Series(_) | Record::Shape(_) | Record::Scrape(_) => self.sample(&record),
+            Record::Phase(phase) => self.phase(phase),
+            Record::Epoch(epoch) => self.epoch(epoch),
+            Record::Log(log) => self.log(&log),
+            Record::File(file) => self.file(file),
+            Record::Exit(exit) => self.exits.push(exit),
+            Record::Process(process) => self.run.processes.push(process),
+            Record::Probe(probe) => self.run.probes.push(probe),
+            Record::Gate(gate) => self.run.gates.push(gate),
+            Record::Versions(versions) => self.versions(&versions),
+            Record::Note(note) => self.note(&note),
+            _ => {}
+        }
+    }
+
+    /// The source of that id; ids are dense, so a missing one is made to keep the numbering.
+    fn at(&mut self, src: u32) -> Option<&mut Source> {
+        let wanted = src as usize;
+        // The reader keeps `Limits::sources`, so a wild id cannot grow this far.
+        while self.run.sources.len() <= wanted && wanted < 1_024 {
+            self.run.sources.push(Source { timed: true, ..Source::default() });
+        }
+        self.run.sources.get_mut(wanted)
+    }
+
+    fn source(&mut self, record: record::Source) {
+        if record.provider.as_deref() == Some(SUMMED) {
+            self.summed.push(record.src as usize);
+        }
+        let Some(source) = self.at(record.src) else { return };
+        source.engine = record.engine.as_deref().and_then(Engine::named);
+        source.name = record.name;
+        source.role = record.role;
+        source.group = record.group;
+    }
+
+    fn sample(&mut self, record: &Record) {
+        if let Record::Series(series) = record {
+            let names: Vec<&[u8]> = series.names.iter().map(record::Text::as_bytes).collect();
+            let first = series.first as usize;
+            let Some(source) = self.at(series.src) else { return };
+            let found: Vec<_> = names.iter().map(|name| source.full.column(name)).collect();
+            let columns = self.columns.entry(series.src).or_default();
+            if first <= columns.len() {
+                let known = columns.len() - first;
+                columns.extend(found.into_iter().skip(known));
+            }
+        }
+        match self.decoder.push(record) {
+            delta::Decoded::Nothing => {}
+            delta::Decoded::Skipped(_) => self.skipped += 1,
+            delta::Decoded::Reading(reading) => {
+                let columns = self.columns.get(&reading.src).map_or(&[][..], Vec::as_slice);
+                let new_shape =
+                    self.shapes.insert(reading.src, reading.shape) != Some(reading.shape);
+                if let Some(source) = self.run.sources.get_mut(reading.src as usize) {
+                    add(source, columns, &reading, new_shape);
+                }
+            }
+        }
+    }
+
+    fn phase(&mut self, record: record::Phase) {
+        let t = record.t as i64;
+        if record.edge == "end" {
+            if let Some(span) = self.phases.get_mut(&record.id) {
+                span.end = Some(t);
+            }
+            return;
+        }
+        let params = record.params.unwrap_or_default();
+        let span = Span {
+            id: record.id,
+            parent: record.parent,
+            name: record.name,
+            kind: record.kind.unwrap_or_default(),
+            params: params.into_iter().map(|(k, v)| (k, v.lossy().into_owned())).collect(),
+            begin: t,
+            end: None,
+        };
+        self.phases.insert(record.id, span);
+    }
+
+    fn epoch(&mut self, record: record::Epoch) {
+        if record.edge != "end" {
+            return;
+        }
+        let why = record.why.unwrap_or_else(|| "its process ended".into());
+        if let Some(source) = self.at(record.src) {
+            source.epoch_ends.push((record.t as i64, why));
+        }
+    }
+
+    fn log(&mut self, record: &record::Log) {
+        let parts = self.logs.entry((record.src, record.stream.clone())).or_default();
+        parts.text.extend_from_slice(&record.body);
+        let known = record.how != "none";
+        let mut dt = 0;
+        for i in 0..record.ends.len() {
+            dt += record.dts.as_ref().and_then(|dts| dts.get(i)).copied().unwrap_or(0);
+            parts.times.push(known.then_some(record.t as i64 + dt));
+        }
+    }
+
+    fn file(&mut self, mut record: record::File) {
+        let body = record.body.take().unwrap_or_default();
+        match self.files.get_mut(&record.id) {
+            Some((_, whole)) => whole.extend_from_slice(&body),
+            None => {
+                self.files.insert(record.id, (record, body.into_vec()));
+            }
+        }
+    }
+
+    fn versions(&mut self, record: &record::Versions) {
+        let Some(packages) = record.packages.as_ref().filter(|_| record.of == "server") else {
+            return;
+        };
+        let engines = crate::engine::ENGINES.iter();
+        let version = engines.flat_map(|e| e.packages).find_map(|name| packages.get(*name));
+        self.run.engine_version = version.cloned();
+    }
+
+    fn note(&mut self, note: &record::Note) {
+        let text = note.value.lossy();
+        if note.key.as_deref() == Some("requested") {
+            self.run.requested = text.parse().ok();
+        }
+        let key = note.key.as_deref().map(|key| format!("{key} = ")).unwrap_or_default();
+        self.run.notes.push(format!("{} by {}: {key}{text}", note.what, note.by));
+    }
+
+    fn finish(mut self, salvage: &Salvage) -> Run {
+        self.run.form = Form::Bundle;
+        if let Some(reason) = salvage.reason() {
+            self.run.notes.push(format!("the bundle is not whole: {reason}"));
+        }
+        for (kind, count) in &salvage.unknown {
+            self.run.notes.push(format!("{count} records of kind {kind:?}, which is not known"));
+        }
+        if self.skipped > 0 {
+            self.run.notes.push(format!("{} readings could not be decoded", self.skipped));
+        }
+        for source in &mut self.run.sources {
+            if !SERVER_ROLES.contains(&source.role.as_str()) {
+                source.engine = None;
+            } else if source.engine.is_none() {
+                source.engine = Engine::of_metrics(source.full.names());
+            }
+        }
+        for sums in std::mem::take(&mut self.summed) {
+            self.attach(sums);
+        }
+        self.run.points = self.points();
+        self.loads();
+        self.server_logs();
+        self.results();
+        self.run
+    }
+
+    /// Makes a recording of sums part of the server source before it.
+    fn attach(&mut self, sums: usize) {
+        let Some(source) = self.run.sources.get_mut(sums) else { return };
+        source.engine = None;
+        let recording = std::mem::take(&mut source.full);
+        let servers = self.run.sources.iter_mut().take(sums);
+        if let Some(server) = servers.rev().find(|source| source.engine.is_some()) {
+            server.summed = Some(recording);
+        }
+    }
+
+    /// The load points with their edges; the whole recording where there is none.
+    fn points(&self) -> Vec<Point> {
+        let is_load = |span: &&Span| span.kind == "load";
+        let leaf = |span: &&Span| {
+            !self.phases.values().filter(is_load).any(|inner| inner.parent == Some(span.id))
+        };
+        let mut spans: Vec<&Span> = self.phases.values().filter(is_load).filter(leaf).collect();
+        spans.sort_by_key(|span| span.begin);
+        if spans.is_empty() {
+            let edges = self.run.sources.iter().map(|source| Edges {
+                begin: (!source.full.is_empty()).then_some(0),
+                end: source.full.len().checked_sub(1),
+            });
+            return vec![Point { edges: edges.collect(), ..Point::default() }];
+        }
+        let mut points = Vec::new();
+        for (i, span) in spans.iter().enumerate() {
+            let next = spans.get(i + 1).map_or(i64::MAX, |next| next.begin);
+            let end = span.end.unwrap_or(i64::MAX);
+            let drained = self
+                .phases
+                .values()
+                .filter(|phase| phase.kind == "drain" && phase.begin >= end && phase.begin < next)
+                .filter_map(|phase| phase.end)
+                .min()
+                .unwrap_or(end.saturating_add(DRAIN_NS))
+                .min(next);
+            let edges = self.run.sources.iter().map(|source| Edges {
+                begin: source.full.last_at(span.begin),
+                end: source.full.last_at(drained),
+            });
+            points.push(Point {
+                name: span.name.clone(),
+                params: span.params.clone(),
+                command: Some((span.begin, end)),
+                edges: edges.collect(),
+                ..Point::default()
+            });
+        }
+        points
+    }
+
+    /// The load commands' exits, and the server's.
+    fn loads(&mut self) {
+        for exit in std::mem::take(&mut self.exits) {
+            let at = exit.t as i64;
+            if exit.what == "server" {
+                let end = Exit { at: Some(at), status: exit.status, signal: exit.signal };
+                self.run.server_exit = Some(end);
+                continue;
+            }
+            let Some(point) = self.point_at(exit.began_t.map_or(at, |t| t as i64)) else {
+                continue;
+            };
+            let argv: Option<Vec<String>> =
+                exit.argv.map(|argv| argv.iter().map(|a| a.lossy().into_owned()).collect());
+            if let Some(argv) = &argv {
+                for (key, value) in crate::client::params(argv) {
+                    point.params.entry(key).or_insert(value);
+                }
+            }
+            point.exit = exit.status.or(point.exit);
+            point.argv = argv.or(point.argv.take());
+        }
+    }
+
+    /// The point that was under way at `t`, or had ended last.
+    fn point_at(&mut self, t: i64) -> Option<&mut Point> {
+        let begun = |point: &Point| point.command.is_none_or(|(begin, _)| begin <= t);
+        let at = self.run.points.iter().rposition(begun).unwrap_or(0);
+        self.run.points.get_mut(at)
+    }
+
+    /// Logs of servers are the run's, those of the load tool its output.
+    fn server_logs(&mut self) {
+        for ((src, stream), parts) in std::mem::take(&mut self.logs) {
+            let (name, role) = match self.run.sources.get(src as usize) {
+                Some(source) => (source.name.clone(), source.role.clone()),
+                None => (format!("source {src}"), String::new()),
+            };
+            if role == "client" {
+                let begun = parts.times.iter().flatten().next().copied().unwrap_or(i64::MAX);
+                if let Some(point) = self.point_at(begun) {
+                    let output = point.output.get_or_insert_default();
+                    output.push_str(&String::from_utf8_lossy(&parts.text));
+                }
+            } else {
+                let name = if stream == "file" { name } else { format!("{name} {stream}") };
+                self.run.logs.push(Log { name, text: parts.text, times: parts.times });
+            }
+        }
+    }
+
+    /// Result files, each with the point it belongs to.
+    fn results(&mut self) {
+        for (file, body) in std::mem::take(&mut self.files).into_values() {
+            if file.what != "result" {
+                continue;
+            }
+            let text = String::from_utf8_lossy(fresh(&file, &body)).into_owned();
+            match ClientResult::parse(&text) {
+                Ok(result) => {
+                    if let Some(point) = self.point_at(file.t as i64) {
+                        point.result = Some(result);
+                    }
+                }
+                Err(what) => self.run.notes.push(format!("{}: {what}", file.name.lossy())),
+            }
+        }
+    }
+}
+
+/// Adds a reading to its source's columns.
+fn add(source: &mut Source, columns: &[Option<usize>], reading: &Reading<'_>, new_shape: bool) {
+    let middle = reading.t.saturating_add(reading.dur_ns / 2) as i64;
+    let number = source.full.begin(middle, reading.dur_ns);
+    if let Some(peer) = reading.peer
+        && source.peers.last().is_none_or(|(_, last)| last != peer)
+    {
+        source.peers.push((number as usize, peer.to_owned()));
+    }
+    let mut set = |position: usize| {
+        let id = reading.ids.get(position).copied().unwrap_or(u32::MAX);
+        if let Some(Some(column)) = columns.get(id as usize)
+            && let Some(&value) = reading.values.get(position)
+        {
+            source.full.set(*column, number, value);
+        }
+    };
+    match &reading.changed {
+        Some(changed) if !new_shape => changed.iter().copied().for_each(&mut set),
+        _ => {
+            (0..reading.ids.len()).for_each(&mut set);
+            source.full.forget_unseen(number);
+        }
+    }
+}
+
+/// What the run added to a file that was there before: tools append one result after another.
+fn fresh<'a>(file: &record::File, body: &'a [u8]) -> &'a [u8] {
+    let before = file.size_before.unwrap_or(0) as usize;
+    let ends_a_line = before.checked_sub(1).and_then(|i| body.get(i)) == Some(&b'\n');
+    let added = body.get(before..).filter(|added| !added.is_empty());
+    added.filter(|_| ends_a_line).unwrap_or(body)
+}
