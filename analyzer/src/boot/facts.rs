@@ -99,6 +99,8 @@ pub struct ServingLines {
     pub pauses: u64,
     /// Requests retracted, as SGLang's retraction lines count them.
     pub retracted: u64,
+    /// Lines about a preemption, which vLLM writes with its V0 engine only (to 0.10).
+    pub preempted: u64,
     /// Kernels compiled while serving (vLLM's JIT monitor, 0.22 on).
     pub jit_compilations: u64,
     /// The line of the first of them.

@@ -211,6 +211,9 @@ impl Scanner {
             let digits = after.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
             serving.retracted += digits.parse::<u64>().unwrap_or(1);
             true
+        } else if text.contains(" is preempted by ") {
+            serving.preempted += 1;
+            true
         } else if text.contains("JIT compilation during inference") {
             serving.jit_compilations += 1;
             true
@@ -227,8 +230,8 @@ impl Scanner {
 const MAX_UNPARSED: usize = 20;
 
 /// Words of lines that matter only while the server serves.
-const SERVING_WORDS: [&str; 3] =
-    ["-> pause", "#retracted_reqs: ", "JIT compilation during inference"];
+const SERVING_WORDS: [&str; 4] =
+    ["-> pause", "#retracted_reqs: ", " is preempted by ", "JIT compilation during inference"];
 
 /// The process's name without its pid: pids differ from start to start.
 fn short(process: &str) -> &str {

@@ -499,6 +499,7 @@ impl History {
             passed_before_ready: lives().map(|life| life.passed_before_ready).sum(),
             outlived: lives().map(|life| life.outlived).sum(),
             refused: lives().map(|life| life.refused).sum(),
+            answered: lives().any(|life| life.answered > 0),
             stopped_line: self.last.stop,
         }
     }
