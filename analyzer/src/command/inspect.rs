@@ -155,8 +155,8 @@ fn of_run(run: &Run) -> String {
         out += &format!(
             "log: {}, {} bytes, {}\n",
             log.name,
-            count(log.text.len() as f64),
-            plural(log.lines().count() as f64, "line")
+            count(log.bytes as f64),
+            plural(log.server.facts.lines as f64, "line")
         );
     }
     for note in &run.notes {

@@ -13,5 +13,4 @@ pub(super) static LLAMACPP: Engine = Engine {
     usage_rounding: 0.0,
     preemption: "preemption",
     metrics: &[],
-    running_limit: |_| None,
 };

@@ -10,7 +10,6 @@ mod tgi;
 mod trtllm;
 mod vllm;
 
-use crate::evidence::{Log, RunningLimit};
 use inferlint_schema::engine as identity;
 
 /// Something a server exports, whatever the engine calls it.
@@ -85,16 +84,6 @@ pub enum Pick {
     HighestOf(&'static str),
 }
 
-/// The first number behind `key` in a line of `log`.
-fn number_after(log: &Log, key: &str) -> Option<f64> {
-    log.lines().find_map(|line| {
-        let line = String::from_utf8_lossy(line);
-        let (_, rest) = line.split_once(key)?;
-        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        digits.parse().ok()
-    })
-}
-
 /// How one signal is exported.
 #[derive(Debug)]
 pub struct Metric {
@@ -130,8 +119,6 @@ pub struct Engine {
     pub preemption: &'static str,
     /// The signals it exports.
     pub metrics: &'static [Metric],
-    /// The most requests it runs at once, as its log tells.
-    pub running_limit: fn(&Log) -> Option<RunningLimit>,
 }
 
 /// Every engine.
@@ -147,11 +134,6 @@ impl Engine {
     /// The engine whose metrics these are. A router's or another program's metrics are none.
     pub fn of_metrics<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'static Self> {
         identity::of_series(names).and_then(|engine| Self::named(engine.name))
-    }
-
-    /// The engine that wrote a log.
-    pub fn of_log(log: &Log) -> Option<&'static Self> {
-        identity::of_log(&log.text).and_then(|engine| Self::named(engine.name))
     }
 
     /// Name for people.

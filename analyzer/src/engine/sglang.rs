@@ -4,8 +4,7 @@
 //! below, and scrapes of a 0.5.20 server. Every process writes through prometheus_client's
 //! multiprocess mode: there are no `*_created` series, and a counter appears with its first write.
 
-use super::{Engine, Metric, Pick, Signal, number_after};
-use crate::evidence::{Log, RunningLimit};
+use super::{Engine, Metric, Pick, Signal};
 
 /// Written by the scheduler from its first report on.
 const SCHEDULER: &[&str] = &["sglang:num_running_reqs", "sglang:token_usage"];
@@ -81,23 +80,4 @@ pub(super) static SGLANG: Engine = Engine {
         optional(Signal::HttpResponses, &["sglang:http_responses_total"], Pick::All),
         optional(Signal::Passes, &["sglang:cuda_graph_passes_total"], RANKS),
     ],
-    running_limit,
 };
-
-/// The limit in force as the scheduler prints it, and the cache that lowered it.
-fn running_limit(log: &Log) -> Option<RunningLimit> {
-    let capped = log.lines().find_map(|line| {
-        let line = String::from_utf8_lossy(line);
-        let (_, rest) = line.split_once("max_running_requests is capped to ")?;
-        let (requests, rest) = rest.split_once(" by the ")?;
-        let cache = rest.split(['(', '.']).next()?.trim();
-        Some(RunningLimit {
-            requests: requests.parse().ok()?,
-            why: format!("max_running_requests, lowered by the {cache}"),
-        })
-    });
-    capped.or_else(|| {
-        let requests = number_after(log, " max_running_requests=")?;
-        Some(RunningLimit { requests, why: "max_running_requests".into() })
-    })
-}

@@ -4,8 +4,7 @@
 //! 1.3.0rc29 server. Figures of an iteration are published when a request completes, not when they
 //! change: between completions every gauge stands still, and after the last one it stays.
 
-use super::{Engine, Metric, Pick, Signal, number_after};
-use crate::evidence::{Log, RunningLimit};
+use super::{Engine, Metric, Pick, Signal};
 
 /// Written when the first response is.
 const REQUESTS: &[&str] = &["trtllm_model_config_info", "trtllm_request_success_total"];
@@ -63,11 +62,4 @@ pub(super) static TRTLLM: Engine = Engine {
             pick: Pick::All,
         },
     ],
-    running_limit,
 };
-
-/// The argument in force as the server prints it.
-fn running_limit(log: &Log) -> Option<RunningLimit> {
-    let requests = number_after(log, "max_batch_size=")?;
-    Some(RunningLimit { requests, why: "max_batch_size".into() })
-}

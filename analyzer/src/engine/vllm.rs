@@ -3,8 +3,7 @@
 //! Sources: `vllm/v1/metrics/loggers.py` and `stats.py` of the releases named below, and scrapes of
 //! 0.28 to 0.32 servers.
 
-use super::{Engine, Metric, Pick, Signal, number_after};
-use crate::evidence::{Log, RunningLimit};
+use super::{Engine, Metric, Pick, Signal};
 
 /// The scheduler's figures exist from the first step on, or from the start where the counters are
 /// created with the stat logger. With several API servers (`--api-server-count`) the gauges appear
@@ -72,12 +71,4 @@ pub(super) static VLLM: Engine = Engine {
         // A label set appears with its first response; the middleware is there whenever vLLM is.
         metric(Signal::HttpResponses, &["http_requests_total"]),
     ],
-    running_limit,
 };
-
-/// `--max-num-seqs` from the line of arguments that differ from the default; per engine.
-fn running_limit(log: &Log) -> Option<RunningLimit> {
-    let requests = number_after(log, "'max_num_seqs': ")?;
-    let replicas = number_after(log, "'data_parallel_size': ").unwrap_or(1.0);
-    Some(RunningLimit { requests: requests * replicas, why: "--max-num-seqs".into() })
-}

@@ -13,6 +13,7 @@ pub use recording::{Column, Recording};
 pub use restart::{Restart, Restarted};
 pub use scope::{Count, Missing, Requested, Scope, Sum, Track, Windows};
 
+use crate::boot::ServerLog;
 use crate::client::ClientResult;
 use crate::engine::Engine;
 use inferlint_schema::record;
@@ -46,7 +47,7 @@ pub struct Run {
     /// Processes as they were seen.
     pub processes: Vec<record::Process>,
     /// The kernel's log.
-    pub kernel_log: Option<Log>,
+    pub kernel_log: Option<Vec<u8>>,
     /// Most requests the server runs at once, as its log tells.
     pub running_limit: Option<RunningLimit>,
     /// Requests at once that the user says were asked for.
@@ -133,15 +134,25 @@ pub struct Edges {
     pub end: Option<usize>,
 }
 
-/// A log.
+/// A server's log, as it was read.
 #[derive(Debug, Clone, Default)]
 pub struct Log {
     /// Its name as the user knows it.
     pub name: String,
-    /// Its bytes.
-    pub text: Vec<u8>,
-    /// When each line came, in ns on the run's clock, as far as it is known.
-    pub times: Vec<Option<i64>>,
+    /// Its size.
+    pub bytes: u64,
+    /// What it says of the start and of what became of the server.
+    pub server: ServerLog,
+    /// From which line on lines came at a time, in ns on the run's clock; in order of lines.
+    pub times: Vec<(u64, i64)>,
+}
+
+impl Log {
+    /// When line `number`, counted from 1, came; `None` where that is not known.
+    pub fn time_of(&self, number: u64) -> Option<i64> {
+        let after = self.times.partition_point(|&(line, _)| line <= number);
+        after.checked_sub(1).and_then(|i| self.times.get(i)).map(|&(_, t)| t)
+    }
 }
 
 /// How a process ended.
@@ -153,13 +164,6 @@ pub struct Exit {
     pub status: Option<i64>,
     /// The signal that ended it.
     pub signal: Option<u32>,
-}
-
-impl Log {
-    /// The lines, without their ends.
-    pub fn lines(&self) -> impl Iterator<Item = &[u8]> + '_ {
-        self.text.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-    }
 }
 
 /// Replicas whose counts may be added: the sources of one role and group.

@@ -171,9 +171,9 @@ impl Watch {
         self.attention > 0 || self.traces.reading()
     }
 
-    /// Whether the server serves and nothing is open.
+    /// Whether the server has answered somebody and nothing is open.
     pub(crate) fn calm(&self) -> bool {
-        self.now.ready.is_some() && self.now.seen.is_empty()
+        self.now.ready.is_some() && self.now.seen.is_empty() && self.now.answered > 0
     }
 
     pub(crate) fn ready_line(&self) -> Option<u64> {

@@ -1,6 +1,7 @@
 //! A bundle as a run: one pass, frame by frame, into columns.
 
 use super::{SUMMED, open_bundle};
+use crate::boot::Scanner;
 use crate::client::ClientResult;
 use crate::engine::Engine;
 use crate::error::InputError;
@@ -34,7 +35,7 @@ struct Reader {
     /// Per source id, the shape of the reading before.
     shapes: BTreeMap<u32, u32>,
     phases: BTreeMap<u32, Span>,
-    logs: BTreeMap<(u32, String), LogParts>,
+    logs: BTreeMap<u32, LogParts>,
     files: BTreeMap<u32, (record::File, Vec<u8>)>,
     exits: Vec<record::Exit>,
     /// Sources that hold sums over the replicas of another.
@@ -55,11 +56,60 @@ struct Span {
     end: Option<i64>,
 }
 
-/// A log as its records came.
-#[derive(Default)]
+/// A log as its records came: a server's is read as it comes, a load tool's kept.
 struct LogParts {
-    text: Vec<u8>,
-    times: Vec<Option<i64>>,
+    scanner: Option<Scanner>,
+    /// Per stream, the beginning of a line that has not ended.
+    open: BTreeMap<String, Vec<u8>>,
+    kept: Vec<u8>,
+    bytes: u64,
+    lines: u64,
+    times: Vec<(u64, i64)>,
+    begun: i64,
+}
+
+impl LogParts {
+    fn new(scanner: Option<Scanner>, begun: i64) -> Self {
+        Self {
+            scanner,
+            open: BTreeMap::new(),
+            kept: Vec::new(),
+            bytes: 0,
+            lines: 0,
+            times: Vec::new(),
+            begun,
+        }
+    }
+
+    fn add(&mut self, record: &record::Log) {
+        self.bytes += record.body.len() as u64;
+        let Some(scanner) = &mut self.scanner else {
+            self.kept.extend_from_slice(&record.body);
+            return;
+        };
+        if record.how != "none" {
+            self.times.push((self.lines + 1, record.t as i64));
+        }
+        let open = self.open.entry(record.stream.clone()).or_default();
+        let mut rest = record.body.as_slice();
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            open.extend_from_slice(rest.get(..end).unwrap_or_default());
+            scanner.line(open);
+            self.lines += 1;
+            open.clear();
+            rest = rest.get(end + 1..).unwrap_or_default();
+        }
+        open.extend_from_slice(rest);
+    }
+
+    /// The server's log; an unfinished last line is a line.
+    fn finish(self, name: String) -> Log {
+        let mut scanner = self.scanner.unwrap_or_else(|| Scanner::new(None));
+        for line in self.open.values().filter(|line| !line.is_empty()) {
+            scanner.line(line);
+        }
+        Log { name, bytes: self.bytes, server: scanner.finish(), times: self.times }
+    }
 }
 
 impl Reader {
@@ -173,14 +223,15 @@ impl Reader {
     }
 
     fn log(&mut self, record: &record::Log) {
-        let parts = self.logs.entry((record.src, record.stream.clone())).or_default();
-        parts.text.extend_from_slice(&record.body);
-        let known = record.how != "none";
-        let mut dt = 0;
-        for i in 0..record.ends.len() {
-            dt += record.dts.as_ref().and_then(|dts| dts.get(i)).copied().unwrap_or(0);
-            parts.times.push(known.then_some(record.t as i64 + dt));
-        }
+        let source = self.run.sources.get(record.src as usize);
+        let client = source.is_some_and(|source| source.role == "client");
+        let engine = source.and_then(|source| source.engine).map(|engine| engine.name);
+        let begun = record.t as i64;
+        let parts = self
+            .logs
+            .entry(record.src)
+            .or_insert_with(|| LogParts::new((!client).then(|| Scanner::new(engine)), begun));
+        parts.add(record);
     }
 
     fn file(&mut self, mut record: record::File) {
@@ -325,21 +376,17 @@ impl Reader {
 
     /// Logs of servers are the run's, those of the load tool its output.
     fn server_logs(&mut self) {
-        for ((src, stream), parts) in std::mem::take(&mut self.logs) {
-            let (name, role) = match self.run.sources.get(src as usize) {
-                Some(source) => (source.name.clone(), source.role.clone()),
-                None => (format!("source {src}"), String::new()),
-            };
-            if role == "client" {
-                let begun = parts.times.iter().flatten().next().copied().unwrap_or(i64::MAX);
-                if let Some(point) = self.point_at(begun) {
+        for (src, parts) in std::mem::take(&mut self.logs) {
+            if parts.scanner.is_none() {
+                if let Some(point) = self.point_at(parts.begun) {
                     let output = point.output.get_or_insert_default();
-                    output.push_str(&String::from_utf8_lossy(&parts.text));
+                    output.push_str(&String::from_utf8_lossy(&parts.kept));
                 }
-            } else {
-                let name = if stream == "file" { name } else { format!("{name} {stream}") };
-                self.run.logs.push(Log { name, text: parts.text, times: parts.times });
+                continue;
             }
+            let source = self.run.sources.get(src as usize);
+            let name = source.map_or_else(|| format!("source {src}"), |s| s.name.clone());
+            self.run.logs.push(parts.finish(name));
         }
     }
 

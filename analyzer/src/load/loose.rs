@@ -2,7 +2,7 @@
 
 use super::series::Series;
 use super::snapshot::Snapshot;
-use super::{log, result};
+use super::{bytes, log, result};
 use crate::engine::Engine;
 use crate::error::InputError;
 use crate::evidence::{Edges, Exit, Form, Point, Run, Source};
@@ -64,20 +64,21 @@ pub(super) fn assemble(loose: &Loose) -> Result<(Run, bool), InputError> {
     let named = [&loose.before, &loose.after, &loose.series, &loose.result, &loose.load_log];
     let first = loose.boot_logs.first().or(named.into_iter().flatten().next());
     run.name = first.map_or_else(String::new, |path| path.display().to_string());
-    if let Some(path) = loose.boot_logs.first() {
-        run.logs.push(log(path)?);
-    }
-    run.kernel_log = loose.kernel_log.as_deref().map(log).transpose()?;
+    run.kernel_log = loose.kernel_log.as_deref().map(bytes).transpose()?;
     run.server_exit = loose.server_exit.map(exited);
     point.result = loose.result.as_deref().map(result).transpose()?;
     if let Some(path) = &loose.load_log {
-        point.output = Some(String::from_utf8_lossy(&super::bytes(path)?).into_owned());
+        point.output = Some(String::from_utf8_lossy(&bytes(path)?).into_owned());
     }
     let mut on_monotonic = true;
     if let Some((source, edges, mono)) = metrics(loose, &mut run)? {
         run.sources.push(source);
         point.edges.push(edges);
         on_monotonic = mono;
+    }
+    if let Some(path) = loose.boot_logs.first() {
+        let engine = run.sources.first().and_then(|source| source.engine);
+        run.logs.push(log(path, engine)?);
     }
     run.points.push(point);
     Ok((run, on_monotonic))

@@ -13,11 +13,12 @@ pub use loose::Loose;
 pub use series::Series;
 pub use snapshot::Snapshot;
 
+use crate::boot;
 use crate::client::ClientResult;
 use crate::engine::Engine;
 use crate::error::InputError;
-use crate::evidence::{Log, Run};
-use std::fs;
+use crate::evidence::{Log, Run, RunningLimit};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// Provider of a source whose few signals are already summed over all replicas; it belongs to the
@@ -69,7 +70,8 @@ pub fn open(inputs: &Inputs) -> Result<Vec<Run>, InputError> {
 fn finish(run: &mut Run, wanted: Option<&'static Engine>) -> Result<(), InputError> {
     let mut found = run.sources.iter().find_map(|source| source.engine);
     if found.is_none() {
-        found = run.logs.iter().find_map(Engine::of_log);
+        let named = run.logs.iter().find_map(|log| log.server.facts.engine);
+        found = named.and_then(Engine::named);
     }
     if let (Some(wanted), Some(found)) = (wanted, found)
         && wanted.name != found.name
@@ -81,11 +83,23 @@ fn finish(run: &mut Run, wanted: Option<&'static Engine>) -> Result<(), InputErr
         ));
     }
     run.engine = found.or(wanted);
-    if let Some(engine) = run.engine {
-        run.running_limit = run.logs.iter().find_map(|log| (engine.running_limit)(log));
-        run.notes.extend(old_names(run));
-    }
+    run.running_limit = run.logs.iter().find_map(running_limit);
+    let version = run.logs.iter().find_map(|log| log.server.facts.version.as_ref());
+    run.engine_version = run.engine_version.take().or_else(|| version.map(|v| v.value.clone()));
+    run.notes.extend(old_names(run));
     Ok(())
+}
+
+/// The limit of one replica that the log states, over all its replicas.
+fn running_limit(log: &Log) -> Option<RunningLimit> {
+    let facts = &log.server.facts;
+    let limit = facts.running_limit.as_ref()?.value;
+    let replicas = facts.data_parallel.as_ref().map_or(1, |replicas| replicas.value);
+    let why = match &facts.running_limit_reason {
+        Some(reason) => format!("its running limit, capped {}", reason.value),
+        None => "its running limit".into(),
+    };
+    Some(RunningLimit { requests: (limit * replicas) as f64, why })
 }
 
 /// Metrics that were read under an older name.
@@ -113,9 +127,13 @@ fn bytes(path: &Path) -> Result<Vec<u8>, InputError> {
     fs::read(path).map_err(|error| io(path, error))
 }
 
-fn log(path: &Path) -> Result<Log, InputError> {
+fn log(path: &Path, engine: Option<&'static Engine>) -> Result<Log, InputError> {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    Ok(Log { name, text: bytes(path)?, ..Log::default() })
+    let failed = |error| io(path, error);
+    let file = File::open(path).map_err(failed)?;
+    let bytes = file.metadata().map_err(failed)?.len();
+    let server = boot::read(file, engine.map(|engine| engine.name)).map_err(failed)?;
+    Ok(Log { name, bytes, server, times: Vec::new() })
 }
 
 fn result(path: &Path) -> Result<ClientResult, InputError> {

@@ -8,6 +8,7 @@
 //! last.
 
 use super::{Check, Tripwire};
+use crate::boot;
 use crate::client::ClientResult;
 use crate::engine::Engine;
 use crate::evidence::{Edges, Log, Point, Recording, Run, Scope, Source};
@@ -69,8 +70,9 @@ pub(super) fn run(text: &str) -> Run {
             "output" => point.output = Some(body.to_owned()),
             "log" => run.logs.push(Log {
                 name: "server.log".into(),
-                text: body.into(),
-                ..Log::default()
+                bytes: body.len() as u64,
+                server: boot::read(body.as_bytes(), None).unwrap(),
+                times: Vec::new(),
             }),
             "params" => {
                 let pairs = body.lines().filter_map(|line| line.trim().split_once('='));

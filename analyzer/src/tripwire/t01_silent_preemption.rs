@@ -1,6 +1,7 @@
 use super::Check;
 use crate::engine::Signal;
 use crate::evidence::{Missing, Scope};
+use crate::failure::Aside;
 use crate::finding::Verdict;
 use crate::number::{count, plural, seconds};
 
@@ -82,7 +83,7 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         .with("metric", counted.metric))
 }
 
-fn preempted(scope: &Scope<'_>, total: f64, lines: Option<usize>) -> Verdict {
+fn preempted(scope: &Scope<'_>, total: f64, lines: Option<u64>) -> Verdict {
     let name = scope.engine().map_or("preemption", |engine| engine.preemption);
     let mut message = plural(total, name);
     let mut verdict = Verdict::fail("").with("preemptions", total);
@@ -151,38 +152,34 @@ fn bursts(scope: &Scope<'_>) -> Option<Bursts> {
 }
 
 /// Server log lines that speak of a preemption or retraction; `None` without a log.
-fn log_lines(scope: &Scope<'_>) -> Option<usize> {
-    if scope.logs().is_empty() {
-        return None;
-    }
-    let speaks = |line: &&[u8]| {
-        let line = String::from_utf8_lossy(line);
-        line.contains("is preempted by") || line.contains("Retract requests.")
-    };
-    Some(scope.logs().iter().flat_map(super::super::evidence::Log::lines).filter(speaks).count())
+fn log_lines(scope: &Scope<'_>) -> Option<u64> {
+    let lines = scope.logs().iter().map(|log| &log.server.facts.serving);
+    let lines = lines.map(|serving| serving.preempted + serving.retracted);
+    lines.reduce(|a, b| a + b)
 }
 
 /// What a TensorRT-LLM log says of pauses.
 #[derive(Default)]
 struct Pauses {
-    lines: usize,
+    lines: u64,
     /// The C++ scheduler ran, at a level that shows its lines, and answered requests.
     believed: bool,
 }
 
 fn pauses(scope: &Scope<'_>) -> Pauses {
-    let (mut ready, mut info, mut cpp, mut v2, mut answered) = (false, false, false, false, false);
-    let mut lines = 0;
-    for line in scope.logs().iter().flat_map(super::super::evidence::Log::lines) {
-        let line = String::from_utf8_lossy(line);
-        ready |= line.contains("Application startup complete");
-        info |= line.contains("[TRT-LLM] [I]");
-        cpp |= line.contains("use_python_scheduler=False");
-        v2 |= line.contains("KVCacheV2Scheduler");
-        answered |= ready && line.contains("\"POST /v1/") && line.contains(" 200");
-        lines += usize::from(ready && line.contains("request ID") && line.ends_with("-> pause"));
+    let mut found = Pauses::default();
+    for log in scope.logs() {
+        let facts = &log.server.facts;
+        // The line of arguments is itself written at INFO.
+        let says = |argument: &str, words: &str| {
+            facts.argument(argument).is_some_and(|value| value.contains(words))
+        };
+        let cpp = says("scheduler_config", "use_python_scheduler=False");
+        let v2 = says("kv_cache_config", "use_kv_cache_manager_v2=True");
+        found.lines += facts.serving.pauses;
+        found.believed |= cpp && !v2 && log.server.conclude(&Aside::default()).answered;
     }
-    Pauses { lines, believed: cpp && info && !v2 && answered }
+    found
 }
 
 /// Prompt tokens computed in prefill against those that no cache held, over the point.
@@ -370,7 +367,8 @@ sglang:num_retracted_requests_total{tp_rank="1"} 1
 trtllm_request_success_total{finished_reason="length"} 1
 == after
 == log
-[TRT-LLM] [I] use_python_scheduler=False
+[TRT-LLM] [I] LLM Args:
+backend='pytorch' kv_cache_config=KvCacheConfig(use_kv_cache_manager_v2=False) scheduler_config=SchedulerConfig(use_python_scheduler=False)
 INFO:     Application startup complete.
 [TRT-LLM] [I] [batchmgr][RANK 0] MaxUtilizationScheduler: request ID 72 -> pause
 [TRT-LLM] [I] [batchmgr][RANK 0] MaxUtilizationScheduler: request ID 71 -> pause
@@ -412,7 +410,8 @@ trtllm_prefill_batch_tokens_sum 1100
 trtllm_request_success_total{finished_reason="length"} 1
 == after
 == log
-[TRT-LLM] [I] use_python_scheduler=True
+[TRT-LLM] [I] LLM Args:
+backend='pytorch' kv_cache_config=KvCacheConfig(use_kv_cache_manager_v2=False) scheduler_config=SchedulerConfig(use_python_scheduler=True)
 INFO:     Application startup complete.
 INFO:     127.0.0.1:1 - "POST /v1/completions HTTP/1.1" 200 OK
 "#,
