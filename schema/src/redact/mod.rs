@@ -14,20 +14,61 @@
 mod environment;
 mod masker;
 mod msgpack;
+#[cfg(test)]
+mod properties;
 mod rule;
 mod seeds;
+mod shape;
 mod value;
 mod vocabulary;
 
-mod home_dir;
-mod secret;
-mod secret_assignment;
-mod secret_option;
-mod url_userinfo;
-
-pub use masker::Masker;
+pub use masker::{Lines, Masker};
 pub use rule::{Cases, Hits, Rule};
 pub use seeds::{Known, Seeds};
 
-/// Every rule, in the order they are applied.
-pub static RULES: &[&dyn Rule] = &[&secret::Secret, &url_userinfo::UrlUserinfo, &home_dir::HomeDir];
+/// Declares the modules of the rules and lists them in the order they are applied.
+macro_rules! rules {
+    ($($module:ident $rule:ident),* $(,)?) => {
+        $( mod $module; )*
+
+        /// Every rule, in the order they are applied.
+        pub static RULES: &[&dyn Rule] = &[ $( &$module::$rule ),* ];
+    };
+}
+
+rules! {
+    // What was known beforehand, and what is private as a whole.
+    secret Secret,
+    prompt_text PromptText,
+    private_key PrivateKey,
+    // Structure.
+    auth_header AuthHeader,
+    secret_option SecretOption,
+    url_userinfo UrlUserinfo,
+    azure RULE,
+    url_query RULE,
+    // Shapes of tokens.
+    hf_token RULE,
+    sk_key RULE,
+    nvidia_key RULE,
+    aws_key_id RULE,
+    aws_secret RULE,
+    gcp_key RULE,
+    github_gitlab RULE,
+    provider_prefix RULE,
+    wandb_key RULE,
+    jwt RULE,
+    bearer Bearer,
+    secret_assignment SecretAssignment,
+    // Identities.
+    ssh_key_body RULE,
+    email Email,
+    home_dir HomeDir,
+    user_name UserName,
+    host_name HostName,
+    ip_address IpAddress,
+    mac_address RULE,
+    machine_id RULE,
+    gpu_uuid RULE,
+    keyword Keyword,
+}

@@ -1,9 +1,11 @@
 //! What a rule is, and how what it finds is replaced.
 
+use super::RULES;
 use super::seeds::Known;
 use regex::bytes::{Regex, RegexBuilder};
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// One kind of private value: where it may stand, and what of it is replaced.
 pub trait Rule: Sync {
@@ -16,6 +18,17 @@ pub trait Rule: Sync {
 
     /// Reports what is to be replaced in `line`, which holds no line feed but a last one.
     fn find(&self, line: &[u8], known: &Known, hits: &mut Hits);
+
+    /// True when what is to be replaced goes on in the lines behind this one.
+    fn opens(&self, _line: &[u8]) -> bool {
+        false
+    }
+
+    /// Reports what is to be replaced in a line behind one that opened; `bytes` of such lines have
+    /// passed, this one counted. True: it goes on in the next line.
+    fn inside(&self, _line: &[u8], _bytes: usize, _hits: &mut Hits) -> bool {
+        false
+    }
 
     /// Lines it changes and lines it leaves, for the test that runs over all rules.
     fn cases(&self) -> Cases;
@@ -95,14 +108,20 @@ impl Hits {
         self.found.iter().filter_map(|hit| line.get(hit.span.clone())).collect()
     }
 
-    /// The spans in order, without those that are masked already. Spans that overlap become one.
-    /// `None`: a span that is not inside the line.
+    /// The spans in order, without those inside a replacement made before. Spans that overlap become
+    /// one. `None`: a span that is not inside the line.
     pub(super) fn settle(&mut self, line: &[u8]) -> Option<Vec<Hit>> {
+        if self.found.is_empty() {
+            return Some(Vec::new());
+        }
         self.found.sort_by_key(|hit| (hit.span.start, usize::MAX - hit.span.end));
+        let masks: Vec<Range<usize>> = MASK.find_iter(line).map(|mask| mask.range()).collect();
         let mut settled: Vec<Hit> = Vec::new();
         for hit in self.found.drain(..) {
-            let bytes = line.get(hit.span.clone())?;
-            if bytes.is_empty() || is_mask(bytes) {
+            let empty = line.get(hit.span.clone())?.is_empty();
+            let behind = masks.partition_point(|mask| mask.start <= hit.span.start);
+            let masked = behind.checked_sub(1).and_then(|i| masks.get(i));
+            if empty || masked.is_some_and(|mask| hit.span.end <= mask.end) {
                 continue;
             }
             match settled.last_mut() {
@@ -146,30 +165,22 @@ impl Hit {
     }
 }
 
-/// Names that stand before a number without angle brackets.
-const PLAIN: [&str; 6] = ["user", "host", "ip4-private", "ip4-global", "ip6-private", "ip6-global"];
-
 /// What a line becomes whose masking failed.
 pub(super) const UNREADABLE: &str = "<unreadable>";
 
+/// Every form of replacement.
+static MASK: LazyLock<Regex> = LazyLock::new(|| {
+    let rules: Vec<&str> = RULES.iter().map(|rule| rule.name()).collect();
+    compile(&format!(
+        "<(?:{})-[0-9]+>|{UNREADABLE}|<prompt_text [0-9]+ bytes>|\
+         (?:user|host|ip[46]-private|ip[46]-global)-[0-9]+",
+        rules.join("|")
+    ))
+});
+
 /// True when `bytes` are nothing but one replacement made before.
 pub(super) fn is_mask(bytes: &[u8]) -> bool {
-    let bytes = bytes.strip_prefix(b"\"").and_then(|b| b.strip_suffix(b"\"")).unwrap_or(bytes);
-    if let Some(inner) = bytes.strip_prefix(b"<").and_then(|b| b.strip_suffix(b">")) {
-        return bytes == UNREADABLE.as_bytes() || is_numbered(inner, |name| !name.is_empty());
-    }
-    is_numbered(bytes, |name| PLAIN.iter().any(|plain| plain.as_bytes() == name))
-}
-
-/// True for `name-n` with an accepted name.
-fn is_numbered(bytes: &[u8], accepted: impl Fn(&[u8]) -> bool) -> bool {
-    let Some(dash) = bytes.iter().rposition(|b| *b == b'-') else { return false };
-    let (name, number) = bytes.split_at(dash);
-    let number = number.get(1..).unwrap_or_default();
-    !number.is_empty()
-        && number.iter().all(u8::is_ascii_digit)
-        && name.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-".contains(b))
-        && accepted(name)
+    MASK.find(bytes).is_some_and(|mask| mask.len() == bytes.len())
 }
 
 #[cfg(test)]
@@ -178,23 +189,33 @@ mod tests {
 
     #[test]
     fn only_whole_replacements_are_masks() {
-        for mask in ["<secret-1>", "<ip_address-12>", "user-3", "ip4-private-1", "\"<a-1>\""] {
+        for mask in ["<secret-1>", "<jwt-12>", "user-3", "ip4-private-1", UNREADABLE] {
             assert!(is_mask(mask.as_bytes()), "{mask}");
         }
-        for other in ["", "<>", "<-1>", "<secret>", "x<secret-1>", "<secret-1>x", "user-", "bob-1"]
-        {
+        for other in [
+            "",
+            "<>",
+            "<-1>",
+            "<secret>",
+            "x<secret-1>",
+            "<secret-1>x",
+            "user-",
+            "bob-1",
+            "<bob-1>",
+        ] {
             assert!(!is_mask(other.as_bytes()), "{other}");
         }
     }
 
     #[test]
     fn overlapping_spans_become_one_and_masks_are_left() {
-        let line = b"0123<ab-1>89";
+        let line = b"0123<jwt-1>9";
         let mut hits = Hits::default();
         hits.mask(2..4);
         hits.mask(0..3);
-        hits.mask(4..10);
-        hits.mask(10..10);
+        hits.mask(4..11);
+        hits.mask(5..8);
+        hits.mask(11..11);
         let spans: Vec<_> = hits.settle(line).unwrap().into_iter().map(|hit| hit.span).collect();
         assert_eq!(spans, vec![0..4; 1]);
         let mut hits = Hits::default();

@@ -21,6 +21,15 @@ static HEAD: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
+/// True when the entry `name: value` of a map holds a secret.
+pub(super) fn is_secret(name: &[u8], value: &[u8]) -> bool {
+    match announces(name) {
+        Announces::Nothing => false,
+        Announces::Likely => !is_no_value(value) && !is_number(value),
+        Announces::Surely => !is_no_value(value),
+    }
+}
+
 impl Rule for SecretAssignment {
     fn name(&self) -> &'static str {
         "secret_assignment"
@@ -44,13 +53,14 @@ impl Rule for SecretAssignment {
             let prose = sign.as_bytes() == b":" && !in_json;
             for value in values(line, whole.end()) {
                 let bytes = line.get(value.span.clone()).unwrap_or_default();
-                let harmless = is_no_value(bytes)
-                    || (says == Announces::Likely
-                        && (is_number(bytes) || (prose && !value.quoted && !is_token_like(bytes))));
-                match (harmless, in_json && !value.quoted) {
-                    (true, _) => {}
-                    (false, true) => hits.quoted(value.span),
-                    (false, false) => hits.mask(value.span),
+                let plain = says == Announces::Likely && prose && !value.quoted;
+                if !is_secret(name.as_bytes(), bytes) || (plain && !is_token_like(bytes)) {
+                    continue;
+                }
+                if in_json && !value.quoted {
+                    hits.quoted(value.span);
+                } else {
+                    hits.mask(value.span);
                 }
             }
         }

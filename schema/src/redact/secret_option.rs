@@ -4,7 +4,8 @@
 use super::rule::{Cases, Hits, Rule, compile};
 use super::seeds::Known;
 use super::value::{Value, value};
-use super::vocabulary::{ANNOUNCING, Announces, announces, is_no_value, is_number};
+use super::secret_assignment::is_secret;
+use super::vocabulary::ANNOUNCING;
 use crate::record::Text;
 use regex::bytes::Regex;
 use std::ops::Range;
@@ -18,18 +19,9 @@ const VALUES: usize = 64;
 
 static OPTION: LazyLock<Regex> = LazyLock::new(|| {
     compile(&format!(
-        r#"(?:^|[\s"'`(\[,=])--?([A-Za-z0-9_.\-]*{ANNOUNCING}[A-Za-z0-9_.\-]*)["']?([=,]|[ \t])[ \t]*"#
+        r#"(?:^|[\s"'`(\[,=])--?((?:[A-Za-z0-9_][A-Za-z0-9_.\-]*)?{ANNOUNCING}[A-Za-z0-9_.\-]*)["']?([=,]|[ \t])[ \t]*"#
     ))
 });
-
-/// True for an option whose value is secret unless it is harmless in itself.
-fn is_secret(name: &[u8], value: &[u8]) -> bool {
-    match announces(name) {
-        Announces::Nothing => false,
-        Announces::Likely => !is_no_value(value) && !is_number(value),
-        Announces::Surely => !is_no_value(value),
-    }
-}
 
 /// True for an option that may have several values.
 fn takes_several(name: &[u8]) -> bool {
@@ -92,6 +84,7 @@ impl Rule for SecretOption {
                 "x --api-key <secret_option-1> <secret-2> --max-tokens 5",
                 "x --ssl-keyfile /etc/tls/server.pem",
                 "disk-key a",
+                "---------------Inter-token Latency----------------",
             ],
         }
     }

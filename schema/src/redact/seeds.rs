@@ -123,7 +123,7 @@ fn add_name(list: &mut Vec<Vec<u8>>, name: &[u8]) {
 }
 
 /// The seeds, ready to be searched for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Known {
     pub(super) secrets: Literals,
     pub(super) users: Literals,
@@ -159,7 +159,7 @@ impl Known {
 }
 
 /// Literal values, the longest first, each in several forms.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Literals {
     search: Option<Regex>,
     value_of: HashMap<Vec<u8>, Vec<u8>>,

@@ -1,6 +1,8 @@
 //! Words with a meaning of their own: those that announce a secret, and those that no pseudonym may
 //! replace.
 
+use std::ops::Range;
+
 /// What a name says of the value behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Announces {
@@ -80,6 +82,12 @@ const TABLE_KEY: &[&str] = &[
     "sort", "query", "scale", "proj", "states", "layer", "hash",
 ];
 
+/// Words beside `session` that make it the name of a conversation in a load tool's results.
+const SESSION_ID: &[&str] = &["id", "ids", "num", "index", "count", "affinity"];
+
+/// Words beside `auth` that name its manner.
+const MANNER: &[&str] = &["type", "method", "mode", "scheme", "provider"];
+
 /// Words that turn `tokens` and `keys` into those of an interface.
 const ACCESS: &[&str] =
     &["api", "auth", "access", "refresh", "bearer", "secret", "hf", "admin", "private"];
@@ -108,8 +116,9 @@ pub(super) fn announces(name: &[u8]) -> Announces {
         let likely = (key && !has(TABLE_KEY))
             || (word == "token" && (has(ACCESS) || !has(TEXT_TOKEN)))
             || (word == "tokens" && has(ACCESS))
-            || word.starts_with("authent")
-            || ["auth", "pass", "session", "sign", "sig", "signature"].contains(&word);
+            || ((word == "auth" || word.starts_with("authent")) && !has(MANNER))
+            || ["pass", "sign", "sig", "signature"].contains(&word)
+            || (word == "session" && !has(SESSION_ID));
         if likely {
             found = Announces::Likely;
         }
@@ -291,6 +300,14 @@ pub(super) fn is_protected(word: &[u8]) -> bool {
     PROTECTED.iter().any(|own| word.eq_ignore_ascii_case(own.as_bytes()))
 }
 
+/// True when the span is a whole word of the line and no part of a flag.
+pub(super) fn is_own_word(line: &[u8], span: &Range<usize>) -> bool {
+    let before = line.get(..span.start).unwrap_or_default();
+    let part = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
+    let flag = before.iter().rev().take_while(|b| part(b) || **b == b'-').last();
+    !before.last().is_some_and(part) && !line.get(span.end).is_some_and(part) && flag != Some(&b'-')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -307,8 +324,7 @@ mod tests {
         ] {
             assert_eq!(announces(name.as_bytes()), Announces::Surely, "{name}");
         }
-        for name in
-            ["hf_token", "token", "HF_TOKEN", "auth", "session_id", "pass", "X-Amz-Signature"]
+        for name in ["hf_token", "token", "HF_TOKEN", "auth", "session", "pass", "X-Amz-Signature"]
         {
             assert_eq!(announces(name.as_bytes()), Announces::Likely, "{name}");
         }
