@@ -105,10 +105,8 @@ impl<W: Write> Writer<W> {
     pub fn push(&mut self, record: &Record) -> Result<(), WriteError> {
         let mut plain = Vec::with_capacity(256);
         record.encode(&mut plain)?;
-        let mut masker = std::mem::replace(&mut self.masker, Masker::off());
-        let result = self.add(record.kind(), record.t(), &masker.record(&plain));
-        self.masker = masker;
-        result
+        let masked = self.masker.record(&plain);
+        self.add(record.kind(), record.t(), &masked)
     }
 
     /// Adds a record byte for byte, unmasked: it comes from another bundle.
