@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use inferlint_schema::engine;
 use regex::{Captures, Regex};
 
 use super::facts::{Backend, BackendRole, BootFacts, Fact, MemoryPart, OfProcess};
@@ -59,14 +60,11 @@ pub(crate) struct Rule {
 
 /// One engine's log.
 pub(crate) struct Grammar {
+    /// Short name of its identity, which has the marks and the ready lines.
     pub engine: &'static str,
-    /// Text no other engine's log holds. Any of them names the engine.
-    pub marks: &'static [&'static str],
     pub rules: &'static [Rule],
     /// Words of ordinary progress lines, and the stage they begin.
     pub stages: &'static [(&'static str, Stage)],
-    /// Words of the line that says the server serves.
-    pub ready: &'static [&'static str],
     /// Words of lines the engine process itself writes while it works on requests.
     pub works: fn(&str) -> bool,
     /// Words that make a line worth a look for `works`.
@@ -77,6 +75,18 @@ pub(crate) struct Grammar {
     pub answers_prove_work: bool,
     /// First parts of the versions whose logs the forms were checked against.
     pub tested: &'static [&'static str],
+}
+
+impl Grammar {
+    /// Text no other engine's log holds. Any of them names the engine.
+    pub(crate) fn marks(&self) -> &'static [&'static str] {
+        engine::by_name(self.engine).map_or(&[], |identity| identity.log_marks)
+    }
+
+    /// Words of the line that says the server serves.
+    pub(crate) fn ready(&self) -> &'static [&'static str] {
+        engine::by_name(self.engine).map_or(&[], |identity| identity.ready_lines)
+    }
 }
 
 /// A rule's forms, compiled.

@@ -8,15 +8,6 @@ use super::grammar::{Grammar, Rule, Stage, first, last, real, text, whole};
 
 pub(crate) static LLAMACPP: Grammar = Grammar {
     engine: "llamacpp",
-    marks: &[
-        "llama_",
-        "ggml",
-        "load_tensors:",
-        "srv  ",
-        "llama-server",
-        "llama serve",
-        "couldn't bind HTTP server socket",
-    ],
     rules: RULES,
     stages: &[
         ("build: ", Stage::Configuration),
@@ -27,7 +18,6 @@ pub(crate) static LLAMACPP: Grammar = Grammar {
         ("warming up the model", Stage::WarmUp),
         ("model loaded", Stage::HttpStart),
     ],
-    ready: &["server is listening on http", "listening on http", "all slots are idle"],
     works: |text| {
         text.contains("processing task")
             || text.contains("launch_slot")

@@ -82,6 +82,8 @@ pub struct Scanner {
     watch: Watch,
     wanted: Wanted,
     lines: u64,
+    /// Lines read before the engine was known, and their processes: facts may stand on them.
+    early: Vec<(u64, String, String)>,
     first_stamp: Option<Fact<String>>,
     last_stamp: Option<Fact<String>>,
 }
@@ -97,6 +99,7 @@ impl Scanner {
             watch: Watch::default(),
             wanted: Wanted::Watched,
             lines: 0,
+            early: Vec::new(),
             first_stamp: None,
             last_stamp: None,
         }
@@ -105,6 +108,8 @@ impl Scanner {
     /// The log's next line, without its end.
     pub fn line(&mut self, line: &[u8]) {
         self.lines += 1;
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = line.get(..line.len().min(reader::MAX_LINE_BYTES)).unwrap_or(line);
         if WORDS.as_ref().is_some_and(|words| words.wants(self.wanted, line)) {
             self.take(self.lines, line);
         }
@@ -172,31 +177,44 @@ impl Scanner {
         }
         let raw = String::from_utf8_lossy(raw);
         for (count, grammar) in self.marks.iter_mut().zip(GRAMMARS) {
-            if grammar.marks.iter().any(|mark| raw.contains(mark)) {
+            if grammar.marks().iter().any(|mark| raw.contains(mark)) {
                 *count += 1;
             }
         }
     }
 
     fn read_facts(&mut self, line: &Line<'_>, grammar: Option<&'static Grammar>) {
-        let Some(grammar) = grammar else { return };
-        let Some(rules) =
-            RULES.iter().find(|(engine, _)| *engine == grammar.engine).map(|(_, rules)| rules)
-        else {
+        let Some(grammar) = grammar else {
+            if self.early.len() < MAX_EARLY {
+                self.early.push((
+                    line.number,
+                    line.text.clone().into_owned(),
+                    line.process.clone(),
+                ));
+            }
+            return;
+        };
+        for (number, text, process) in std::mem::take(&mut self.early) {
+            self.apply(grammar, number, &text, &process);
+        }
+        self.apply(grammar, line.number, &line.text, &line.process);
+    }
+
+    fn apply(&mut self, grammar: &'static Grammar, line: u64, text: &str, process: &str) {
+        let Some((_, rules)) = RULES.iter().find(|(engine, _)| *engine == grammar.engine) else {
             return;
         };
         for compiled in rules {
             let mut reading = Reading {
                 facts: &mut self.facts,
                 drafting: &mut self.drafting,
-                line: line.number,
-                process: short(&line.process),
+                line,
+                process: short(process),
             };
-            if compiled.apply(&line.text, &mut reading) == Some(false)
+            if compiled.apply(text, &mut reading) == Some(false)
                 && self.facts.unparsed.len() < MAX_UNPARSED
             {
-                let value = line.text.chars().take(200).collect();
-                self.facts.unparsed.push(Fact { value, line: line.number });
+                self.facts.unparsed.push(Fact { value: text.chars().take(200).collect(), line });
             }
         }
     }
@@ -226,6 +244,8 @@ impl Scanner {
     }
 }
 
+/// Lines held back until the engine is known: every start names itself within its first lines.
+const MAX_EARLY: usize = 200;
 /// Lines reported as unparsed: a few show the pattern, a thousand hide it.
 const MAX_UNPARSED: usize = 20;
 
@@ -246,7 +266,7 @@ static WORDS: LazyLock<Option<Vocabulary>> = LazyLock::new(|| {
     let serving: Vec<&str> = watch::serving_words().chain(SERVING_WORDS).collect();
     let mut watched: Vec<&str> = watch::watched_words().chain(SERVING_WORDS).collect();
     for grammar in GRAMMARS {
-        watched.extend(grammar.marks.iter().chain(grammar.ready).chain(grammar.work_words));
+        watched.extend(grammar.marks().iter().chain(grammar.ready()).chain(grammar.work_words));
         watched.extend(grammar.rules.iter().map(|rule| rule.anchor));
         watched.extend(grammar.stages.iter().map(|(words, _)| words));
     }

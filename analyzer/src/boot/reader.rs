@@ -12,7 +12,7 @@ use aho_corasick::AhoCorasick;
 /// Size of a block. Larger than a cache line's worth of lines, small enough to stay in cache.
 const BLOCK_BYTES: usize = 256 * 1024;
 /// A line longer than this is cut: a logged prompt can be as long as a model's context.
-const MAX_LINE_BYTES: usize = 64 * 1024;
+pub(super) const MAX_LINE_BYTES: usize = 64 * 1024;
 
 /// Which lines the caller wants next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,15 +12,6 @@ use super::pyrepr;
 
 pub(crate) static SGLANG: Grammar = Grammar {
     engine: "sglang",
-    marks: &[
-        "sglang",
-        "server_args=",
-        "max_total_num_tokens=",
-        "The server is fired up",
-        "Scheduler hit an exception",
-        "#new-seq: ",
-        "avail mem=",
-    ],
     rules: RULES,
     stages: &[
         ("server_args=", Stage::Configuration),
@@ -37,7 +28,6 @@ pub(crate) static SGLANG: Grammar = Grammar {
         ("Started server process", Stage::HttpStart),
         ("Uvicorn running on", Stage::WarmUp),
     ],
-    ready: &["The server is fired up and ready to roll"],
     works: |text| text.contains("Decode batch") || text.contains("Prefill batch"),
     work_words: &["Decode batch", "Prefill batch"],
     answering_is_ready: false,

@@ -8,13 +8,6 @@ use super::grammar::{Grammar, Rule, Stage, last, text, whole};
 
 pub(crate) static TGI: Grammar = Grammar {
     engine: "tgi",
-    marks: &[
-        "text_generation_launcher",
-        "text_generation_router",
-        "text-generation-launcher",
-        "WebserverFailed",
-        "ShardCannotStart",
-    ],
     rules: RULES,
     stages: &[
         ("Starting check and download process", Stage::Configuration),
@@ -23,7 +16,6 @@ pub(crate) static TGI: Grammar = Grammar {
         ("Starting Webserver", Stage::HttpStart),
         ("Warming up model", Stage::WarmUp),
     ],
-    ready: &["Connected"],
     works: |text| text.contains("Success") && text.contains("total_time="),
     work_words: &["total_time="],
     answering_is_ready: true,

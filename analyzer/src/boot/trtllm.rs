@@ -10,7 +10,6 @@ use super::pyrepr;
 
 pub(crate) static TRTLLM: Grammar = Grammar {
     engine: "trtllm",
-    marks: &["[TRT-LLM]", "[TensorRT-LLM]", "tensorrt_llm", "trtllm-serve"],
     rules: RULES,
     stages: &[
         ("Using LLM with", Stage::Configuration),
@@ -28,7 +27,6 @@ pub(crate) static TRTLLM: Grammar = Grammar {
         ("[Autotuner]", Stage::WarmUp),
         ("Started server process", Stage::HttpStart),
     ],
-    ready: &["Application startup complete", "Uvicorn running on"],
     // The iteration log, off by default, is the only line the executor writes while it works.
     works: |text| text.contains("num_scheduled_requests = "),
     work_words: &["num_scheduled_requests = "],

@@ -5,6 +5,7 @@
 //! [`Scope`], one load point and one group of replicas, and asks it for figures; what it cannot
 //! have comes back as [`Missing`], never as zero.
 
+mod aside;
 mod recording;
 mod restart;
 mod scope;

@@ -91,6 +91,8 @@ pub struct Conclusion {
     pub ready_line: Option<u64>,
     /// Errors before it was ready that did not stop it.
     pub passed_before_ready: u64,
+    /// The engine's own lines show that it worked on requests.
+    pub worked: bool,
     /// Errors while serving that it outlived.
     pub outlived: u64,
     /// Requests refused or given up by their client.

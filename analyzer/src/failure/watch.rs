@@ -137,6 +137,8 @@ struct Life {
     passed_before_ready: u64,
     outlived: u64,
     refused: u64,
+    /// The engine's own lines showed it at work since it was ready.
+    worked: bool,
     /// Any line of a start or of a server at work was read.
     started: bool,
 }
@@ -171,9 +173,10 @@ impl Watch {
         self.attention > 0 || self.traces.reading()
     }
 
-    /// Whether the server has answered somebody and nothing is open.
+    /// Whether the server is known to serve and nothing is open.
     pub(crate) fn calm(&self) -> bool {
-        self.now.ready.is_some() && self.now.seen.is_empty() && self.now.answered > 0
+        let life = &self.now;
+        life.ready.is_some() && life.seen.is_empty() && (life.worked || life.answered > 0)
     }
 
     pub(crate) fn ready_line(&self) -> Option<u64> {
@@ -243,7 +246,7 @@ impl Watch {
     fn life(&mut self, line: &Line<'_>, grammar: Option<&'static Grammar>) {
         let text = line.text.as_ref();
         let life = &mut self.now;
-        let ready_words: &[&str] = grammar.map_or(&["Application startup complete"], |g| g.ready);
+        let ready_words: &[&str] = grammar.map_or(&["Application startup complete"], |g| g.ready());
         if life.stop.is_none()
             && life.ready.is_none()
             && ready_words.iter().any(|words| text.contains(words))
@@ -253,6 +256,7 @@ impl Watch {
         }
         if grammar.is_some_and(|g| (g.works)(text)) {
             life.started = true;
+            life.worked |= life.ready.is_some();
             if life.ready.is_some() && life.death.is_none() {
                 life.outlive(|_| true);
             }
@@ -499,6 +503,7 @@ impl History {
             passed_before_ready: lives().map(|life| life.passed_before_ready).sum(),
             outlived: lives().map(|life| life.outlived).sum(),
             refused: lives().map(|life| life.refused).sum(),
+            worked: lives().any(|life| life.worked),
             answered: lives().any(|life| life.answered > 0),
             stopped_line: self.last.stop,
         }

@@ -2,8 +2,9 @@
 //!
 //! Sections begin with `== `. `before`, a time in seconds, and `after` are metric readings; each
 //! lists only what differs from the reading before, and `- series` for what is gone. `result`,
-//! `output`, `log` and `params` (one `key=value` a line) are the load tool's result, its output,
-//! the server's log and what was asked of the load. `summed` turns the timed readings into a
+//! `output`, `log`, `kernel`, `exit` and `params` (one `key=value` a line) are the load tool's
+//! result, its output, the server's log, the kernel's, the server's exit status and what was asked
+//! of the load. `summed` turns the timed readings into a
 //! recording of sums over all replicas. The load command runs from the first timed reading to the
 //! last.
 
@@ -11,7 +12,7 @@ use super::{Check, Tripwire};
 use crate::boot;
 use crate::client::ClientResult;
 use crate::engine::Engine;
-use crate::evidence::{Edges, Log, Point, Recording, Run, Scope, Source};
+use crate::evidence::{Edges, Exit, Log, Point, Recording, Run, Scope, Source};
 use crate::finding::{Finding, Status};
 use inferlint_schema::prom;
 
@@ -74,6 +75,11 @@ pub(super) fn run(text: &str) -> Run {
                 server: boot::read(body.as_bytes(), None).unwrap(),
                 times: Vec::new(),
             }),
+            "kernel" => run.kernel_log = Some(body.into()),
+            "exit" => {
+                let status = body.trim().parse().unwrap();
+                run.server_exit = Some(Exit { at: None, status: Some(status), signal: None });
+            }
             "params" => {
                 let pairs = body.lines().filter_map(|line| line.trim().split_once('='));
                 point.params = pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect();

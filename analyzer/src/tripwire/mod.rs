@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod example;
+mod starts;
 
 use crate::evidence::{Missing, Run, Scope};
 use crate::finding::{Finding, FindingScope, Status, Verdict};
@@ -108,8 +109,13 @@ macro_rules! tripwires {
 
 tripwires! {
     t01_silent_preemption T01_SILENT_PREEMPTION,
+    t04_pool_size_jump T04_POOL_SIZE_JUMP,
+    t06_backend_ignored T06_BACKEND_IGNORED,
+    t07_crash_after_ready T07_CRASH_AFTER_READY,
     t08_concurrency_not_reached T08_CONCURRENCY_NOT_REACHED,
     t09_falling_ceiling T09_FALLING_CEILING,
+    t11_kv_memory_drift T11_KV_MEMORY_DRIFT,
+    t12_unexplained_failure T12_UNEXPLAINED_FAILURE,
     t14_null_block T14_NULL_BLOCK,
     t16_server_restarted T16_SERVER_RESTARTED,
 }

@@ -1,0 +1,150 @@
+//! What stands beside the server's log: its exit, the kernel's log, and who holds the cards.
+
+use super::Run;
+use crate::failure::{Aside, Holder, Kernel};
+use inferlint_schema::engine;
+use inferlint_schema::record::{Process, Text};
+use std::collections::BTreeMap;
+
+impl Run {
+    /// Evidence beside the server's log. The end of a server that outlived the load is the
+    /// recorder's own doing and left out.
+    pub fn aside(&self) -> Aside {
+        Aside {
+            exit: self.exit_before_the_end(),
+            kernel: self.kernel_log.as_deref().map(Kernel::read),
+            holders: self.holders(),
+            ..Aside::default()
+        }
+    }
+
+    /// The server's exit status, as a shell tells it, when it ended before the load did.
+    fn exit_before_the_end(&self) -> Option<i32> {
+        let exit = self.server_exit?;
+        let loads_end = self.points.iter().filter_map(|point| point.command).map(|c| c.1).max();
+        if let (Some(at), Some(end)) = (exit.at, loads_end)
+            && at > end
+        {
+            return None;
+        }
+        let signal = exit.signal.and_then(|signal| i32::try_from(signal).ok());
+        signal.map(|signal| 128 + signal).or(exit.status.and_then(|s| i32::try_from(s).ok()))
+    }
+
+    /// Processes with GPU memory, and engine workers, that are not of the server that was recorded.
+    fn holders(&self) -> Vec<Holder> {
+        let all: BTreeMap<u32, &Process> = self.processes.iter().map(|p| (p.pid, p)).collect();
+        let mut found: Vec<Holder> = Vec::new();
+        for process in all.values() {
+            let orphan = is_worker(process) && !has_server(process, &all);
+            let bytes: u64 = process.gpu_bytes.iter().flat_map(|gpus| gpus.values()).sum();
+            if process.tree == "server" || process.tree == "client" || !(orphan || bytes > 0) {
+                continue;
+            }
+            found.push(Holder {
+                pid: u64::from(process.pid),
+                title: title(process),
+                gpu_mib: (bytes > 0).then_some(bytes >> 20),
+                orphan,
+            });
+        }
+        // Whoever holds most is named first; an orphan before anybody else.
+        found.sort_by_key(|holder| (!holder.orphan, std::cmp::Reverse(holder.gpu_mib)));
+        found
+    }
+}
+
+fn title(process: &Process) -> String {
+    let argv = process.argv.as_ref().and_then(|argv| argv.first());
+    argv.or(process.title.as_ref()).map_or_else(String::new, |text| text.lossy().into_owned())
+}
+
+/// An engine's child process: it has a title or a command of its own and starts no server.
+fn is_worker(process: &Process) -> bool {
+    let argv: Vec<_> = process.argv.iter().flatten().map(Text::lossy).collect();
+    let argv: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
+    let titled = || {
+        let title = process.title.as_ref().map(|t| t.lossy().into_owned()).unwrap_or_default();
+        engine::ENGINES.iter().any(|engine| engine.has_title(&title))
+    };
+    engine::of_argv(&argv).is_none() && (engine::of_process(&argv).is_some() || titled())
+}
+
+/// Whether the process or one of its ancestors starts a server.
+fn has_server(process: &Process, all: &BTreeMap<u32, &Process>) -> bool {
+    let mut at = process.ppid;
+    // A forged table may name a loop.
+    for _ in 0..64 {
+        let Some(parent) = at.and_then(|pid| all.get(&pid)) else { return false };
+        let argv: Vec<_> = parent.argv.iter().flatten().map(Text::lossy).collect();
+        let argv: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
+        if engine::of_argv(&argv).is_some() {
+            return true;
+        }
+        at = parent.ppid;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::{Exit, Point};
+
+    fn process(pid: u32, ppid: u32, argv: &[&str], gib: u64) -> Process {
+        Process {
+            t: 0,
+            src: None,
+            edge: "begin".into(),
+            pid,
+            start_ticks: 0,
+            ppid: Some(ppid),
+            title: None,
+            argv: Some(argv.iter().map(|a| Text::from(*a)).collect()),
+            own: true,
+            user: None,
+            tree: "other".into(),
+            cgroup: None,
+            container: None,
+            threads: None,
+            ports: None,
+            gpu_bytes: (gib > 0).then(|| BTreeMap::from([("gpu".to_owned(), gib << 30)])),
+        }
+    }
+
+    #[test]
+    fn a_worker_without_a_server_above_it_is_an_orphan() {
+        let run = Run {
+            processes: vec![
+                process(1, 0, &["/sbin/init"], 0),
+                process(20, 1, &["VLLM::EngineCore"], 0),
+                process(21, 20, &["VLLM::Worker_TP0"], 12),
+                process(30, 1, &["vllm", "serve", "/m"], 0),
+                process(31, 30, &["VLLM::EngineCore"], 4),
+                process(40, 1, &["python", "train.py"], 30),
+            ],
+            ..Run::default()
+        };
+        let found: Vec<_> = run.holders().iter().map(|h| (h.pid, h.orphan, h.gpu_mib)).collect();
+        assert_eq!(
+            found,
+            [
+                (21, true, Some(12 << 10)),
+                (20, true, None),
+                (40, false, Some(30 << 10)),
+                (31, false, Some(4 << 10))
+            ]
+        );
+    }
+
+    #[test]
+    fn an_exit_after_the_load_is_not_the_servers_doing() {
+        let exit = |at| Run {
+            server_exit: Some(Exit { at: Some(at), status: None, signal: Some(9) }),
+            points: vec![Point { command: Some((10, 20)), ..Point::default() }],
+            ..Run::default()
+        };
+        assert_eq!(exit(15).aside().exit, Some(137));
+        assert_eq!(exit(25).aside().exit, None);
+    }
+}

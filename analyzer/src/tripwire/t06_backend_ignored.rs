@@ -1,0 +1,205 @@
+use super::Check;
+use crate::boot::facts::{BackendRole, BootFacts};
+use crate::evidence::{Log, Missing, Run};
+use crate::finding::Verdict;
+use inferlint_schema::record::Text;
+
+tripwire! {
+    /// # What it checks
+    /// Whether the attention backend that was asked for is the one that runs, for the served model
+    /// and, apart, for the draft model of speculative decoding.
+    ///
+    /// # Why it matters
+    /// A comparison of backends is worthless when the engine quietly chose another. vLLM gives the
+    /// option to the served model only: the drafter gets what is first in its own list, which may
+    /// also be what crashes.
+    ///
+    /// # How it decides
+    /// The option in the server's arguments (its log's, else its command line's) against every choice
+    /// the log shows. Failed: any differs. Passed: none was asked for, or all are as asked. Choices
+    /// for vision encoders are not the model's and left out.
+    /// - vLLM: `Using … attention backend out of potential backends` (0.12 on), `Using
+    ///   AttentionBackendEnum.… backend` when asked for, `Using … backend on V1 engine` before 0.12.
+    /// - SGLang from 0.5.20 prints the choice in its arguments as if it had been asked for; the line
+    ///   `Attention backend not specified` before them says that it was not.
+    ///
+    /// # What to do
+    /// Ask for the drafter's backend too (`attention_backend` in `--speculative-config`), or take the
+    /// backend that runs as the one measured.
+    ///
+    /// # When it cannot tell
+    /// No server log, or one was asked for and the log shows no choice.
+    ///
+    /// # References
+    /// - vLLM 0.33: `vllm/platforms/cuda.py` (`get_attn_backend_cls`)
+    /// - SGLang 0.5.23: `sglang/srt/server_args.py` (`_handle_attention_backend_compatibility`)
+    T06_BACKEND_IGNORED {
+        code: "T6",
+        slug: "backend-ignored",
+        since: "0.1.0",
+        summary: "another attention backend runs than was asked for",
+        needs: ["log", "process"],
+        explained_by: [],
+        check: Check::Run(check),
+    }
+}
+
+fn check(run: &Run) -> Result<Verdict, Missing> {
+    if matches!(run.engine.map(|engine| engine.name), Some("llamacpp")) {
+        return Err(Missing::never("llama.cpp has no choice of attention backends"));
+    }
+    let Some(log) = run.logs.iter().max_by_key(|log| log.server.facts.backends.len()) else {
+        return Err(Missing::lack("needs the server's log (--boot-log)"));
+    };
+    let facts = &log.server.facts;
+    let asked = facts.requested_backend.as_ref().map(|fact| fact.value.clone());
+    let asked = asked.or_else(|| asked_by_command(run));
+    let Some(asked) = asked else { return not_asked(facts) };
+    if facts.backends.is_empty() {
+        return Err(Missing::lack(format!("{asked} was asked for, and the log shows no choice of a backend")));
+    }
+    let other = facts.backends.iter().find(|chosen| !same(&chosen.value.name, &asked));
+    let verdict = match other {
+        Some(other) => Verdict::fail(format!(
+            "{asked} was asked for, but {} runs {} (line {}){}",
+            role(other.value.role),
+            other.value.name,
+            other.line,
+            as_asked(log, &asked)
+        )),
+        None => Verdict::pass(format!("{asked} as asked{}", places(facts))),
+    };
+    Ok(verdict.with("asked", asked).with("chosen", chosen(facts)))
+}
+
+fn not_asked(facts: &BootFacts) -> Result<Verdict, Missing> {
+    if facts.arguments.is_none() && !facts.backends.is_empty() {
+        return Err(Missing::lack(format!(
+            "the log shows {} but not the server's arguments, so what was asked for is not known",
+            names(facts)
+        )));
+    }
+    if facts.arguments.is_none() {
+        return Err(Missing::lack("the log shows neither the server's arguments nor a choice of a backend"));
+    }
+    let verdict = if facts.backends.is_empty() {
+        Verdict::pass("no attention backend was asked for; the log does not name the one that runs")
+    } else {
+        Verdict::pass(format!("no attention backend was asked for; {} runs", names(facts)))
+    };
+    Ok(verdict.with("chosen", chosen(facts)))
+}
+
+/// The option on the command line of the server's own processes.
+fn asked_by_command(run: &Run) -> Option<String> {
+    let servers = run.processes.iter().filter(|process| process.tree == "server");
+    servers.filter_map(|process| process.argv.as_ref()).find_map(|argv| {
+        let argv: Vec<_> = argv.iter().map(Text::lossy).collect();
+        argv.iter().enumerate().find_map(|(i, argument)| match argument.split_once('=') {
+            Some(("--attention-backend", value)) => Some(value.to_owned()),
+            None if argument == "--attention-backend" => argv.get(i + 1).map(ToString::to_string),
+            _ => None,
+        })
+    })
+}
+
+/// Case and separators are spelling: `flash-attn` is `FLASH_ATTN`.
+fn same(chosen: &str, asked: &str) -> bool {
+    let plain = |name: &str| -> String {
+        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect()
+    };
+    plain(chosen) == plain(asked)
+}
+
+fn role(role: BackendRole) -> &'static str {
+    match role {
+        BackendRole::Model => "the model",
+        BackendRole::Draft => "the draft model",
+        BackendRole::Prefill => "prefill",
+        BackendRole::Decode => "decode",
+    }
+}
+
+/// The choices that are as asked, when another is not.
+fn as_asked(log: &Log, asked: &str) -> String {
+    match log.server.facts.backends.iter().find(|chosen| same(&chosen.value.name, asked)) {
+        Some(right) => format!("; {} runs {} as asked (line {})", role(right.value.role), right.value.name, right.line),
+        None => String::new(),
+    }
+}
+
+fn places(facts: &BootFacts) -> String {
+    let lines: Vec<String> = facts.backends.iter().take(4).map(|b| b.line.to_string()).collect();
+    format!(" (line {})", lines.join(", "))
+}
+
+fn names(facts: &BootFacts) -> String {
+    let mut names: Vec<&str> = facts.backends.iter().map(|b| b.value.name.as_str()).collect();
+    names.dedup();
+    names.truncate(4);
+    names.join(", ")
+}
+
+fn chosen(facts: &BootFacts) -> serde_json::Value {
+    serde_json::to_value(&facts.backends).unwrap_or_default()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use crate::finding::Status;
+    use crate::tripwire::example::{Case, Mutation};
+
+    const ASKED: &str = r"
+== log
+(APIServer pid=1) INFO 09-05 23:28:25 [utils.py:272] non-default args: {'model_tag': '/m', 'attention_backend': 'TRITON_ATTN'}
+(EngineCore pid=3) INFO 09-05 23:28:45 [cuda.py:545] Using backend AttentionBackendEnum.FLASH_ATTN for vit attention
+(EngineCore pid=3) INFO 09-05 23:28:45 [mm_encoder_attention.py:375] Using AttentionBackendEnum.FLASH_ATTN for MMEncoderAttention.
+(EngineCore pid=3) INFO 09-05 23:28:45 [cuda.py:426] Using AttentionBackendEnum.TRITON_ATTN backend.
+(EngineCore pid=3) INFO 09-05 23:30:08 [gpu_model_runner.py:5443] Loading drafter model...
+(EngineCore pid=3) INFO 09-05 23:30:09 [cuda.py:486] Using FLASHINFER attention backend out of potential backends: ['FLASHINFER', 'TRITON_ATTN'].
+";
+
+    pub(in crate::tripwire) const CASES: &[Case] = &[
+        Case {
+            name: "the drafter got another",
+            evidence: ASKED,
+            status: Status::Fail,
+            says: &["TRITON_ATTN was asked for, but the draft model runs FLASHINFER (line 6)", "the model runs TRITON_ATTN as asked"],
+        },
+        Case {
+            name: "as asked, in other words",
+            evidence: r"
+== log
+INFO 05-05 23:28:25 [api_server.py:1] vLLM API server version 0.8.5
+INFO 05-05 23:28:25 [api_server.py:1] args: Namespace(model='/m', attention_backend='FLASH_ATTN')
+INFO 05-05 23:28:45 [cuda.py:239] Using Flash Attention backend on V1 engine.
+",
+            status: Status::Pass,
+            says: &["FLASH_ATTN as asked (line 3)"],
+        },
+        Case {
+            name: "none asked for",
+            evidence: r"
+== log
+[2026-10-01 01:40:36] Attention backend not specified. Use flashinfer backend by default.
+[2026-10-01 01:40:37] server_args={'model_path': '/m', 'attention_backend': 'flashinfer'}
+",
+            status: Status::Pass,
+            says: &["no attention backend was asked for; flashinfer runs"],
+        },
+        Case {
+            name: "asked for, no choice shown",
+            evidence: "== log\n[2026-10-01 01:40:37] server_args=ServerArgs(model_path='/m', attention_backend='fa3')\n",
+            status: Status::Unknown,
+            says: &["fa3 was asked for"],
+        },
+        Case { name: "no log", evidence: "== before\nvllm:num_requests_running 0\n", status: Status::Unknown, says: &["--boot-log"] },
+    ];
+
+    pub(in crate::tripwire) const MUTATION: Mutation = Mutation {
+        case: "the drafter got another",
+        find: "Using FLASHINFER attention",
+        replace: "Using TRITON_ATTN attention",
+        becomes: Status::Pass,
+    };
+}
