@@ -33,6 +33,7 @@ impl Rule for AuthHeader {
     }
 
     fn find(&self, line: &[u8], _: &Known, hits: &mut Hits) {
+        let end = line.trim_ascii_end().len();
         for head in HEAD.captures_iter(line) {
             let (Some(whole), Some(name)) = (head.get(0), head.get(2)) else { continue };
             let given = value(line, whole.end());
@@ -43,7 +44,7 @@ impl Rule for AuthHeader {
                 continue;
             } else {
                 let quote = head.get(1).map(|before| before.as_bytes());
-                header_value(line, whole.end(), quote, name.as_bytes())
+                header_value(line, whole.end()..end, quote, name.as_bytes())
             };
             let value = line.get(span.clone()).unwrap_or_default();
             let scheme = SCHEME.find(value).map_or(0, |scheme| scheme.end());
@@ -81,8 +82,14 @@ impl Rule for AuthHeader {
 
 /// A header's value without quotes of its own: up to the quote that opened before the name; of a
 /// cookie or a scheme with parameters the whole line, else one word.
-fn header_value(line: &[u8], at: usize, before: Option<&[u8]>, name: &[u8]) -> Range<usize> {
-    let rest = line.get(at..).unwrap_or_default().trim_ascii_end();
+fn header_value(
+    line: &[u8],
+    rest_of_line: Range<usize>,
+    before: Option<&[u8]>,
+    name: &[u8],
+) -> Range<usize> {
+    let at = rest_of_line.start;
+    let rest = line.get(rest_of_line).unwrap_or_default();
     if let Some(quote) = before.filter(|b| *b == b"'" || *b == b"\"") {
         let len = rest.iter().position(|b| quote.contains(b)).unwrap_or(rest.len());
         return at..at + len;

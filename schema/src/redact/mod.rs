@@ -45,6 +45,8 @@ rules! {
     auth_header AuthHeader,
     secret_option SecretOption,
     url_userinfo UrlUserinfo,
+    netrc RULE,
+    webhook RULE,
     azure RULE,
     url_query RULE,
     // Shapes of tokens.

@@ -37,7 +37,10 @@ impl Rule for PromptText {
     fn find(&self, line: &[u8], _: &Known, hits: &mut Hits) {
         for name in TEXT.find_iter(line) {
             if line.get(name.end()) == Some(&b'[') {
-                listed(line, name.end() + 1, hits);
+                let end = listed(line, name.end() + 1, hits);
+                if !hits.look_at(end - name.end(), line) {
+                    return;
+                }
             } else {
                 let found = value(line, name.end());
                 let text = line.get(found.span.clone()).unwrap_or_default();
@@ -109,22 +112,24 @@ fn mask(span: Range<usize>, hits: &mut Hits) {
     hits.replace(span, text);
 }
 
-/// The quoted strings of a list whose first element begins at `at`; inner lists and maps end it.
-fn listed(line: &[u8], mut at: usize, hits: &mut Hits) {
+/// Masks the quoted strings of a list whose first element begins at `at`; inner lists and maps end
+/// it. Gives where it ends.
+fn listed(line: &[u8], mut at: usize, hits: &mut Hits) -> usize {
     while let Some(byte) = line.get(at) {
         match byte {
             b' ' | b'\t' | b',' => at += 1,
             b'"' | b'\'' | b'\\' => {
                 let found = value(line, at);
                 if !found.quoted {
-                    return;
+                    return at;
                 }
                 at = found.end.max(at + 1);
                 mask(found.span, hits);
             }
-            _ => return,
+            _ => return at,
         }
     }
+    at
 }
 
 #[cfg(test)]

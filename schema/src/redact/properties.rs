@@ -73,7 +73,7 @@ fn structure(raw: &[u8]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn masking_twice_is_masking_once(text in text()) {
@@ -83,6 +83,7 @@ proptest! {
         prop_assert_eq!(shown(&twice), shown(&once), "of {}", shown(&text));
         let feeds = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).count();
         prop_assert_eq!(feeds(&once), feeds(&text));
+        prop_assert!(!masker.counts().contains_key("unreadable"), "{}", shown(&text));
     }
 
     #[test]
@@ -103,6 +104,27 @@ proptest! {
         let masked = masker().text(&text).into_owned();
         prop_assert!(!shown(&masked).contains("sword&fish"), "{}", shown(&masked));
         prop_assert!(!shown(&masked).contains("zanZIBAR"), "{}", shown(&masked));
+    }
+
+    #[test]
+    fn no_form_of_a_seed_survives(before in text(), pad in "[a-z]{0,3}") {
+        let base64 = |text: &str| {
+            let mut out = String::new();
+            for group in text.as_bytes().chunks(3) {
+                let bits = group.iter().fold(0_u32, |n, b| n << 8 | u32::from(*b)) << (8 * (3 - group.len()));
+                for i in 0..=group.len() {
+                    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+                    out.push(char::from(letters[(bits >> (18 - 6 * i) & 63) as usize]));
+                }
+            }
+            out
+        };
+        let encoded = base64(&format!("{pad}sword&fish"));
+        for form in ["sword%26fish", "sword\\&fish", "73776f72642666697368", &encoded] {
+            let text = [&before[..], b" ", form.as_bytes(), b" end"].concat();
+            let masked = shown(&masker().text(&text));
+            prop_assert!(!masked.contains(form), "{form}: {masked}");
+        }
     }
 
     #[test]
@@ -158,6 +180,42 @@ proptest! {
     fn any_bytes_pass_as_a_record_without_panic(raw in prop::collection::vec(any::<u8>(), 0..200)) {
         masker().record(&raw);
         masker().text(&raw);
+    }
+}
+
+#[test]
+fn hostile_lines_end_soon() {
+    for piece in [
+        "key=[",
+        "key={'",
+        "prompt=['",
+        "key=\\'",
+        "cookie: ",
+        "\"cookie: ",
+        "--api-key a ",
+        "user-1",
+        "http://",
+        "a@b.c ",
+        "1.2.3.4",
+        "::",
+        "-----BEGIN PRIVATE KEY-----",
+        "<secret-1>",
+        "/home/",
+        "wandb ",
+        "docker login -p",
+        "mysql ",
+        "sword&fish",
+        "a=",
+        "\\\"",
+        "machine a ",
+        "secret ",
+    ] {
+        let line = piece.repeat((32 << 10) / piece.len());
+        let begun = std::time::Instant::now();
+        masker().text(line.as_bytes());
+        masker().argv(&[Text::from(&line[..]), Text::from(&line[..])]);
+        let took = begun.elapsed();
+        assert!(took.as_secs() < 20, "{piece} took {took:?}");
     }
 }
 

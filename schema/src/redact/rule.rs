@@ -75,7 +75,13 @@ pub(super) struct Hit {
 #[derive(Debug, Default)]
 pub struct Hits {
     found: Vec<Hit>,
+    looked_at: usize,
+    gave_up: bool,
 }
+
+/// Bytes a rule may look at again and again, as a multiple of the line's length: names nested in
+/// each other's values would cost their square.
+const LOOKS: usize = 8;
 
 impl Hits {
     /// The span becomes `<rule-n>`.
@@ -103,14 +109,25 @@ impl Hits {
         self.found.push(Hit { span, value: None, label: Label::Fixed(text) });
     }
 
+    /// Counts bytes looked at beyond the one pass over `line`. False: too many, the line becomes
+    /// unreadable and the rule should stop.
+    pub fn look_at(&mut self, bytes: usize, line: &[u8]) -> bool {
+        self.looked_at += bytes;
+        self.gave_up = self.looked_at > LOOKS * line.len().max(4_096);
+        !self.gave_up
+    }
+
     /// The bytes of each span.
     pub(super) fn values<'l>(&self, line: &'l [u8]) -> Vec<&'l [u8]> {
         self.found.iter().filter_map(|hit| line.get(hit.span.clone())).collect()
     }
 
     /// The spans in order, without those inside a replacement made before. Spans that overlap become
-    /// one. `None`: a span that is not inside the line.
+    /// one. `None`: a span that is not inside the line, or the rule gave up.
     pub(super) fn settle(&mut self, line: &[u8]) -> Option<Vec<Hit>> {
+        if self.gave_up {
+            return None;
+        }
         if self.found.is_empty() {
             return Some(Vec::new());
         }

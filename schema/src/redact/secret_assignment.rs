@@ -4,7 +4,7 @@
 //! The words for "none was set" stay readable, and so do numbers behind `key` and `token`, which are
 //! counts. A bare value behind `name:` has to look like a token, or prose would go.
 
-use super::rule::{Cases, Hits, Rule, compile};
+use super::rule::{Cases, Hits, Rule, compile, is_mask};
 use super::seeds::Known;
 use super::value::values;
 use super::vocabulary::{ANNOUNCING, Announces, announces, is_no_value, is_number, is_token_like};
@@ -17,7 +17,7 @@ pub(super) struct SecretAssignment;
 /// Name, quotes behind it, and the sign.
 static HEAD: LazyLock<Regex> = LazyLock::new(|| {
     compile(&format!(
-        r#"([A-Za-z0-9_.\-]*{ANNOUNCING}[A-Za-z0-9_.\-]*)(\\*["'])?\]?[ \t]*(=>|:=|=|:)[ \t]*"#
+        r#"((?:(?i:api|access|secret|auth|admin|private|bearer|hf) )?[A-Za-z0-9_.\-]*{ANNOUNCING}[A-Za-z0-9_.\-]*)(\\*["'])?\]?[ \t]*(=>|:=|=|:)[ \t]*"#
     ))
 });
 
@@ -30,13 +30,19 @@ pub(super) fn is_secret(name: &[u8], value: &[u8]) -> bool {
     }
 }
 
+/// True for a credential of which only the scheme word is left.
+fn scheme_and_mask(value: &[u8]) -> bool {
+    let blank = value.iter().position(|b| *b == b' ');
+    blank.and_then(|at| value.get(at + 1..)).is_some_and(is_mask)
+}
+
 impl Rule for SecretAssignment {
     fn name(&self) -> &'static str {
         "secret_assignment"
     }
 
     fn hint(&self) -> &'static str {
-        r#"(?i)(?:key|token|secret|pass|pwd|cred|auth|cookie|session|sign|sig)[a-z0-9_.\-]*\\*["']?\]?[ \t]*[=:]"#
+        r#"(?i)(?:key|token|secret|pass|pwd|cred|auth|cookie|session|private|sign|sig|cert)[a-z0-9_.\-]*\\*["']?\]?[ \t]*[=:]"#
     }
 
     fn find(&self, line: &[u8], _: &Known, hits: &mut Hits) {
@@ -51,8 +57,15 @@ impl Rule for SecretAssignment {
             }
             let in_json = head.get(2).is_some();
             let prose = sign.as_bytes() == b":" && !in_json;
-            for value in values(line, whole.end()) {
+            let (values, end) = values(line, whole.end());
+            if !hits.look_at(end.saturating_sub(whole.end()), line) {
+                return;
+            }
+            for value in values {
                 let bytes = line.get(value.span.clone()).unwrap_or_default();
+                if scheme_and_mask(bytes) {
+                    continue;
+                }
                 let plain = says == Announces::Likely && prose && !value.quoted;
                 if !is_secret(name.as_bytes(), bytes) || (plain && !is_token_like(bytes)) {
                     continue;
@@ -87,6 +100,7 @@ impl Rule for SecretAssignment {
                 ("hf_token=SecretStr('abc')", "hf_token=SecretStr('<secret_assignment-1>')"),
                 (r#"\"token\": \"abc\","#, r#"\"token\": \"<secret_assignment-1>\","#),
                 ("ssl_keyfile_password='pw'", "ssl_keyfile_password='<secret_assignment-1>'"),
+                ("Using API key: abc", "Using API key: <secret_assignment-1>"),
                 ("secret => x9", "secret => <secret_assignment-1>"),
             ],
             keeps: &[
@@ -99,6 +113,9 @@ impl Rule for SecretAssignment {
                 "session: start",
                 "token=<secret_assignment-1>, api_key=\"<secret-4>\"",
                 "signal=SIGTERM, design=new",
+                "'authorization': 'Bearer <auth_header-1>'",
+                "token_file=/run/t, ssl_certfile='/etc/x.pem', key_path: /x",
+                "private=True, cert: None",
             ],
         }
     }

@@ -23,6 +23,13 @@ static OPTION: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
+/// Passwords in the short options of some programs.
+static LOGIN: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r#"(?:^|[\s"'`(])(?:(?:-u|--user|--proxy-user)[ =]+["']?([^\s"':]+:[^\s"']+)|(?:mysql|mariadb)[a-z]* .*?-p([^\s"']+)|sshpass +-p *["']?([^\s"']+)|(?:docker|podman|helm|skopeo|oras) .*?login .*?-p +["']?([^\s"']+))"#,
+    )
+});
+
 /// True for an option that may have several values.
 fn takes_several(name: &[u8]) -> bool {
     name.to_ascii_lowercase().windows(7).any(|part| part == b"api-key" || part == b"api_key")
@@ -34,7 +41,7 @@ impl Rule for SecretOption {
     }
 
     fn hint(&self) -> &'static str {
-        r"(?i)-[a-z0-9_.\-]*(?:key|token|secret|pass|pwd|cred|auth|cookie|session|sign|sig)"
+        r"(?i)-[a-z0-9_.\-]*(?:key|token|secret|pass|pwd|cred|auth|cookie|session|sign|sig)|-u[ =]|-user[ =]|sshpass|login|mysql|mariadb"
     }
 
     fn find(&self, line: &[u8], _: &Known, hits: &mut Hits) {
@@ -50,6 +57,13 @@ impl Rule for SecretOption {
                 }
                 let Some(next) = behind(line, end) else { break };
                 at = next;
+            }
+        }
+        for found in LOGIN.captures_iter(line) {
+            for word in found.iter().skip(1).flatten() {
+                if found.get(1).is_none() || is_user_and_password(word.as_bytes()) {
+                    hits.mask(word.range());
+                }
             }
         }
     }
@@ -75,6 +89,14 @@ impl Rule for SecretOption {
                     "x --ssl-keyfile-password '<secret_option-1>' y",
                 ),
                 ("--admin-api-key \"k\"", "--admin-api-key \"<secret_option-1>\""),
+                (
+                    "['x', '--api-key', 'a', 'b', '--port', '80']",
+                    "['x', '--api-key', '<secret_option-1>', '<secret_option-2>', '--port', '80']",
+                ),
+                ("curl -u me:pw http://x", "curl -u <secret_option-1> http://x"),
+                ("sshpass -p pw ssh x", "sshpass -p <secret_option-1> ssh x"),
+                ("docker login -u me -p pw reg", "docker login -u me -p <secret_option-1> reg"),
+                ("mysql -u root -ppw -h db", "mysql -u root -p<secret_option-1> -h db"),
             ],
             keeps: &[
                 "vllm serve m --max-num-batched-tokens 2048 --tokenizer /models/x",
@@ -84,6 +106,8 @@ impl Rule for SecretOption {
                 "x --api-key <secret_option-1> <secret-2> --max-tokens 5",
                 "x --ssl-keyfile /etc/tls/server.pem",
                 "disk-key a",
+                "docker run -u 1000:1000 -p 8000:8000 vllm/vllm-openai",
+                "python -u serve.py, journalctl -u vllm",
                 "---------------Inter-token Latency----------------",
             ],
         }
@@ -93,8 +117,9 @@ impl Rule for SecretOption {
 /// The value at `at`, unless another option, a shell operator or nothing stands there.
 fn value_in_text(line: &[u8], at: usize) -> Option<Value> {
     let first = *line.get(at)?;
-    let is_value = !b"-;|&>\n\r)]}".contains(&first);
     let found = value(line, at);
+    let option = line.get(found.span.start) == Some(&b'-');
+    let is_value = !option && !b";|&>\n\r)]}".contains(&first);
     (is_value && !found.span.is_empty()).then_some(found)
 }
 

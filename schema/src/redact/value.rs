@@ -13,15 +13,19 @@ pub(super) struct Value {
     pub(super) end: usize,
 }
 
-/// The values that begin at `at`: one, or those of a list, tuple or map.
-pub(super) fn values(line: &[u8], at: usize) -> Vec<Value> {
+/// The values that begin at `at`: one, or those of a list, tuple or map. And where they end.
+pub(super) fn values(line: &[u8], at: usize) -> (Vec<Value>, usize) {
     match line.get(at) {
         Some(b'[' | b'(' | b'{') => listed(line, at),
         Some(_) => match call(line, at) {
             Some(open) => listed(line, open),
-            None => vec![value(line, at)],
+            None => {
+                let one = value(line, at);
+                let end = one.end;
+                (vec![one], end)
+            }
         },
-        None => Vec::new(),
+        None => (Vec::new(), at),
     }
 }
 
@@ -88,7 +92,7 @@ fn comma_ends(rest: &[u8]) -> bool {
 }
 
 /// Every value inside the brackets that open at `at`; names before a colon are left.
-fn listed(line: &[u8], at: usize) -> Vec<Value> {
+fn listed(line: &[u8], at: usize) -> (Vec<Value>, usize) {
     let mut found = Vec::new();
     let mut depth = 0_usize;
     let mut i = at;
@@ -114,7 +118,7 @@ fn listed(line: &[u8], at: usize) -> Vec<Value> {
         }
         i += 1;
     }
-    found
+    (found, i)
 }
 
 #[cfg(test)]
@@ -139,6 +143,7 @@ mod tests {
             ("", vec![]),
         ] {
             let texts: Vec<_> = values(line.as_bytes(), 0)
+                .0
                 .into_iter()
                 .map(|value| line[value.span].to_owned())
                 .collect();

@@ -16,7 +16,7 @@ pub(super) enum Announces {
 
 /// A regular expression for the words that [`announces`] may find in a name.
 pub(super) const ANNOUNCING: &str =
-    "(?i:key|token|secret|pass|pwd|cred|auth|cookie|session|sign|sig)";
+    "(?i:key|token|secret|pass|pwd|cred|auth|cookie|session|private|sign|sig|cert)";
 
 /// Words that make an environment variable's name refused (any part of it, case aside).
 pub(super) const REFUSED: &[&str] = &[
@@ -88,6 +88,9 @@ const SESSION_ID: &[&str] = &["id", "ids", "num", "index", "count", "affinity"];
 /// Words beside `auth` that name its manner.
 const MANNER: &[&str] = &["type", "method", "mode", "scheme", "provider"];
 
+/// Words that make it the place of a secret, not the secret.
+const PLACE: &[&str] = &["file", "path", "dir", "folder", "certfile", "keyfile", "url"];
+
 /// Words that turn `tokens` and `keys` into those of an interface.
 const ACCESS: &[&str] =
     &["api", "auth", "access", "refresh", "bearer", "secret", "hf", "admin", "private"];
@@ -113,11 +116,15 @@ pub(super) fn announces(name: &[u8]) -> Announces {
         if (key && has(ACCESS)) || (word == "keys" && has(ACCESS)) {
             return Announces::Surely;
         }
+        if has(PLACE) {
+            continue;
+        }
         let likely = (key && !has(TABLE_KEY))
             || (word == "token" && (has(ACCESS) || !has(TEXT_TOKEN)))
             || (word == "tokens" && has(ACCESS))
             || ((word == "auth" || word.starts_with("authent")) && !has(MANNER))
-            || ["pass", "sign", "sig", "signature"].contains(&word)
+            || ["pass", "sign", "sig", "signature", "private", "cert", "certificate"]
+                .contains(&word)
             || (word == "session" && !has(SESSION_ID));
         if likely {
             found = Announces::Likely;
@@ -321,6 +328,7 @@ mod tests {
             "admin-api-key",
             "ssl_keyfile_password",
             "HF_SECRET",
+            "API key",
         ] {
             assert_eq!(announces(name.as_bytes()), Announces::Surely, "{name}");
         }
