@@ -2,12 +2,10 @@
 
 use crate::cli::Inspect;
 use crate::error::InputError;
-use crate::evidence::{Run, Source};
-use crate::load::{self, Inputs, open_bundle};
+use crate::evidence::{Account, Run, Source};
+use crate::load::{self, Inputs};
 use crate::number::{count, grouped, plural};
-use inferlint_schema::container::{Item, Salvage, Seal};
-use inferlint_schema::record::{Decoded, Gap, Record};
-use std::collections::BTreeMap;
+use inferlint_schema::container::{Salvage, Seal};
 
 pub(super) fn run(arguments: &Inspect) -> Result<u8, InputError> {
     let mut out = String::new();
@@ -15,10 +13,8 @@ pub(super) fn run(arguments: &Inspect) -> Result<u8, InputError> {
         let inputs = Inputs { paths: vec![path.clone()], ..Inputs::default() };
         for run in load::open(&inputs)? {
             out += &format!("{}\n", run.name);
-            if !path.is_dir() {
-                let mut contents = Contents::default();
-                let salvage = open_bundle(path)?.read(&mut |item| contents.item(item))?;
-                out += &contents.text(&salvage);
+            if let Some(account) = &run.account {
+                out += &of_account(account);
             }
             out += &of_run(&run);
             out.push('\n');
@@ -32,66 +28,49 @@ pub(super) fn run(arguments: &Inspect) -> Result<u8, InputError> {
 }
 
 /// What only the file itself tells.
-#[derive(Default)]
-struct Contents {
-    session: String,
-    counts: BTreeMap<String, (u64, u64)>,
-    gaps: Vec<Gap>,
-}
-
-impl Contents {
-    fn item(&mut self, item: Item<'_>) {
-        let Item::Record { decoded, raw, .. } = item else { return };
-        let (number, bytes) = self.counts.entry(decoded.kind().to_owned()).or_default();
-        *number += 1;
-        *bytes += raw.len() as u64;
-        match decoded {
-            Decoded::Known(record) => match *record {
-                Record::Session(session) if session.segment == 0 => {
-                    self.session = format!(
-                        "recorded by {} ({}), run {}, bundle {}\n",
-                        session.writer, session.command, session.run_id, session.bundle_id
-                    );
-                }
-                Record::Gap(gap) => self.gaps.push(gap),
-                _ => {}
-            },
-            Decoded::Unknown { .. } => {}
-        }
-    }
-
-    fn text(&self, salvage: &Salvage) -> String {
-        let mut out = self.session.clone();
-        let raw: u64 = self.counts.values().map(|(_, bytes)| bytes).sum();
+fn of_account(account: &Account) -> String {
+    let mut out = String::new();
+    if let Some(session) = &account.session {
         out += &format!(
-            "{} bytes, {} records, {} bytes unpacked, {:.1} s\n",
-            count(salvage.bytes as f64),
-            count(salvage.records as f64),
-            count(raw as f64),
-            salvage.last_t.unwrap_or(0) as f64 / 1e9
+            "recorded by {} ({}), run {}, bundle {}\n",
+            session.writer, session.command, session.run_id, session.bundle_id
         );
-        out += &account(salvage);
-        out += "records:\n";
-        for (kind, (number, bytes)) in &self.counts {
-            let unknown =
-                if salvage.unknown.contains_key(kind) { "  not known to this version" } else { "" };
-            let (number, bytes) = (count(*number as f64), count(*bytes as f64));
-            out += &format!("  {kind:<10} {number:>9}  {bytes:>12} bytes{unknown}\n");
-        }
-        for gap in &self.gaps {
-            let (from, to) = (gap.from_t as f64 / 1e9, gap.to_t as f64 / 1e9);
-            let source = gap.src.map_or(String::new(), |src| format!(" source {src}"));
-            out += &format!(
-                "gap:{source} {} × {} from {from:.1} s to {to:.1} s: {}\n",
-                gap.what, gap.count, gap.why
-            );
-        }
-        out
     }
+    let raw: u64 = account.kinds.values().map(|(_, bytes)| bytes).sum();
+    out += &format!(
+        "{} bytes, {} records, {} bytes unpacked, {:.1} s\n",
+        count(account.file.bytes as f64),
+        count(account.file.records as f64),
+        count(raw as f64),
+        account.file.last_t.unwrap_or(0) as f64 / 1e9
+    );
+    out += &of_file(&account.file);
+    out += "records:\n";
+    for (kind, (number, bytes)) in &account.kinds {
+        let unknown = if account.file.unknown.contains_key(kind) {
+            "  not known to this version"
+        } else {
+            ""
+        };
+        let (number, bytes) = (count(*number as f64), count(*bytes as f64));
+        out += &format!("  {kind:<10} {number:>9}  {bytes:>12} bytes{unknown}\n");
+    }
+    for gap in &account.gaps {
+        let (from, to) = (gap.from_t as f64 / 1e9, gap.to_t as f64 / 1e9);
+        let source = gap.src.map_or(String::new(), |src| format!(" source {src}"));
+        out += &format!(
+            "gap:{source} {} × {} from {from:.1} s to {to:.1} s: {}\n",
+            gap.what, gap.count, gap.why
+        );
+    }
+    if account.more_gaps > 0 {
+        out += &format!("gap: {} more\n", count(account.more_gaps as f64));
+    }
+    out
 }
 
 /// Whether the file is whole, and what is missing, in words.
-fn account(salvage: &Salvage) -> String {
+fn of_file(salvage: &Salvage) -> String {
     let mut out = String::new();
     for (number, segment) in salvage.segments.iter().enumerate() {
         let seal = match segment.seal {

@@ -5,11 +5,13 @@
 //! [`Scope`], one load point and one group of replicas, and asks it for figures; what it cannot
 //! have comes back as [`Missing`], never as zero.
 
+mod account;
 mod aside;
 mod recording;
 mod restart;
 mod scope;
 
+pub use account::Account;
 pub use recording::{Column, Recording};
 pub use restart::{Restart, Restarted};
 pub use scope::{Count, Missing, Requested, Scope, Sum, Track, Windows};
@@ -53,6 +55,8 @@ pub struct Run {
     pub running_limit: Option<RunningLimit>,
     /// Requests at once that the user says were asked for.
     pub requested: Option<f64>,
+    /// What a bundle's file says of itself. `None`: the input is no bundle.
+    pub account: Option<Account>,
     /// What a reader should know about the input itself.
     pub notes: Vec<String>,
 }

@@ -5,7 +5,7 @@ use crate::boot::Scanner;
 use crate::client::ClientResult;
 use crate::engine::Engine;
 use crate::error::InputError;
-use crate::evidence::{Edges, Exit, Form, Log, Point, Run, SERVER_ROLES, Source};
+use crate::evidence::{Account, Edges, Exit, Form, Log, Point, Run, SERVER_ROLES, Source};
 use inferlint_schema::container::{Item, Salvage};
 use inferlint_schema::delta::{self, Decoder, Reading};
 use inferlint_schema::record::{self, Decoded, Record};
@@ -19,8 +19,13 @@ const DRAIN_NS: i64 = 3_000_000_000;
 /// Reads a bundle.
 pub(super) fn open(path: &Path) -> Result<Run, InputError> {
     let mut reader = Reader::default();
-    let salvage = open_bundle(path)?.read(&mut |item| reader.item(item))?;
-    let mut run = reader.finish(&salvage);
+    let mut account = Account::default();
+    account.file = open_bundle(path)?.read(&mut |item| {
+        account.item(&item);
+        reader.item(item);
+    })?;
+    let mut run = reader.finish(&account.file);
+    run.account = Some(account);
     run.name = path.display().to_string();
     Ok(run)
 }

@@ -1,0 +1,53 @@
+//! What a bundle's file says of itself: who wrote it, when, and what is missing.
+
+use inferlint_schema::container::{Item, Salvage};
+use inferlint_schema::record::{Decoded, Gap, Record, Session};
+use std::collections::BTreeMap;
+
+/// Gaps that are kept; further ones are counted.
+const GAPS: usize = 1_000;
+
+/// The account of one bundle.
+#[derive(Debug, Clone, Default)]
+pub struct Account {
+    /// The record that began the recording. `None`: it was lost.
+    pub session: Option<Session>,
+    /// Per kind, how many records and how many bytes unpacked.
+    pub kinds: BTreeMap<String, (u64, u64)>,
+    /// What was not recorded.
+    pub gaps: Vec<Gap>,
+    /// Gaps beyond those listed.
+    pub more_gaps: u64,
+    /// What became of the file itself.
+    pub file: Salvage,
+}
+
+impl Account {
+    /// Counts an item of the file.
+    pub fn item(&mut self, item: &Item<'_>) {
+        let Item::Record { decoded, raw, .. } = item else { return };
+        let (number, bytes) = self.kinds.entry(decoded.kind().to_owned()).or_default();
+        *number += 1;
+        *bytes += raw.len() as u64;
+        let Decoded::Known(record) = decoded else { return };
+        match &**record {
+            Record::Session(session) if session.segment == 0 => {
+                self.session = Some(session.clone());
+            }
+            Record::Gap(gap) if self.gaps.len() < GAPS => self.gaps.push(gap.clone()),
+            Record::Gap(_) => self.more_gaps += 1,
+            _ => {}
+        }
+    }
+
+    /// Values masked before they were written, per rule.
+    pub fn masked(&self) -> BTreeMap<&str, u64> {
+        let mut masked: BTreeMap<&str, u64> = BTreeMap::new();
+        for end in self.file.segments.iter().filter_map(|segment| segment.end.as_ref()) {
+            for (rule, count) in &end.redacted {
+                *masked.entry(rule).or_default() += count;
+            }
+        }
+        masked
+    }
+}
