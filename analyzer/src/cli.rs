@@ -22,6 +22,8 @@ const EXIT: &str = "Exit status: 0 no tripwire failed, 1 one failed (with --stri
 pub enum Command {
     /// Judge runs and print one verdict per tripwire and load point
     Check(Box<Check>),
+    /// Write one page that shows the verdicts, what they rest on, and the run over time
+    Report(Box<Report>),
     /// Print what a tripwire checks, why it matters and what to do
     Explain(Explain),
     /// Say what bundles and run folders hold, what is missing and how large it is
@@ -102,15 +104,9 @@ pub struct Check {
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub format: Format,
-    /// Judge these tripwires only, by code or name
-    #[arg(long, value_name = "T1,T8", value_delimiter = ',', help_heading = "Judging")]
-    pub only: Vec<String>,
-    /// Exit with 1 on a warning too
-    #[arg(long, help_heading = "Judging")]
-    pub strict: bool,
-    /// Waive a tripwire that fails or warns, with a reason that is shown
-    #[arg(long, value_name = "T1=REASON", help_heading = "Judging")]
-    pub accept: Vec<String>,
+    /// How to judge
+    #[command(flatten)]
+    pub judging: Judging,
 }
 
 const CHECK_EXAMPLES: &str = "Examples:
@@ -128,6 +124,44 @@ pub struct Explain {
     /// Explain every tripwire
     #[arg(long)]
     pub all: bool,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_EXAMPLES)]
+pub struct Report {
+    /// What is read
+    #[command(flatten)]
+    pub input: Input,
+    /// The page to write, or - for standard output [default: the input's name with .html, here]
+    #[arg(short, long, value_name = "FILE.html", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// Replace the page if it exists
+    #[arg(long, help_heading = "Output")]
+    pub force: bool,
+    /// How to judge
+    #[command(flatten)]
+    pub judging: Judging,
+}
+
+const REPORT_EXAMPLES: &str = "Examples:
+  inferlint-analyze report run.ilb -o run.html
+  inferlint-analyze report run-folder --requested 32
+  inferlint-analyze report prefill.ilb decode.ilb -o run.html";
+
+/// Which tripwires judge, and how strictly.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Judging")]
+pub struct Judging {
+    /// Judge these tripwires only, by code or name
+    #[arg(long, value_name = "T1,T8", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Exit with 1 on a warning too
+    #[arg(long)]
+    pub strict: bool,
+    /// Waive a tripwire that fails or warns, with a reason that is shown
+    #[arg(long, value_name = "T1=REASON")]
+    pub accept: Vec<String>,
 }
 
 /// How results are printed.

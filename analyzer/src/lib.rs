@@ -16,4 +16,5 @@ pub mod finding;
 pub mod load;
 pub mod number;
 pub mod output;
+pub mod report;
 pub mod tripwire;

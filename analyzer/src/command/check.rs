@@ -1,7 +1,8 @@
 //! `check`: judge runs.
 
-use crate::cli::{Check, Format};
+use crate::cli::{Check, Format, Judging};
 use crate::error::InputError;
+use crate::evidence::Run;
 use crate::finding::{Finding, Status};
 use crate::load::{self, Inputs};
 use crate::output::{Judged, exit_status, json, text};
@@ -15,32 +16,52 @@ struct Accepted {
 }
 
 pub(super) fn run(arguments: Check) -> Result<u8, InputError> {
-    let chosen = chosen(&arguments.only)?;
-    let accepted = accepted(&arguments.accept)?;
-    let inputs = Inputs::from(arguments.input);
-    let runs = load::open(&inputs)?;
-    let mut judged: Vec<Judged<'_>> = runs
-        .iter()
-        .map(|run| Judged { run: Some(run), findings: tripwire::judge(run, &chosen) })
-        .collect();
-    let comparison = tripwire::compare(&runs, &chosen);
-    match (runs.len(), judged.first_mut()) {
-        (1, Some(only)) => {
-            only.findings.extend(comparison);
-            only.findings.sort_by_key(|finding| tripwire::order(finding.tripwire));
-        }
-        _ if !comparison.is_empty() => judged.push(Judged { run: None, findings: comparison }),
-        _ => {}
-    }
-    for finding in judged.iter_mut().flat_map(|judged| &mut judged.findings) {
-        waive(finding, &accepted);
-    }
+    let judging = arguments.judging;
+    let bench = Bench::of(&judging)?;
+    let runs = load::open(&Inputs::from(arguments.input))?;
+    let judged = bench.judge(&runs);
     let output = match arguments.format {
         Format::Text => text::report(&judged, std::io::stdout().is_terminal()),
         Format::Json => format!("{:#}\n", json::document(&judged)),
     };
     super::print(&output)?;
-    Ok(exit_status(&judged, arguments.strict))
+    Ok(exit_status(&judged, judging.strict))
+}
+
+/// The tripwires that judge, and what is waived.
+pub(super) struct Bench {
+    chosen: Vec<&'static Tripwire>,
+    accepted: Vec<Accepted>,
+}
+
+impl Bench {
+    /// As the command line has it.
+    pub(super) fn of(judging: &Judging) -> Result<Self, InputError> {
+        Ok(Self { chosen: chosen(&judging.only)?, accepted: accepted(&judging.accept)? })
+    }
+
+    /// Everything found about `runs`, each by itself and beside each other.
+    pub(super) fn judge<'a>(&self, runs: &'a [Run]) -> Vec<Judged<'a>> {
+        let mut judged: Vec<Judged<'a>> = runs
+            .iter()
+            .map(|run| Judged { run: Some(run), findings: tripwire::judge(run, &self.chosen) })
+            .collect();
+        let comparison = tripwire::compare(runs, &self.chosen);
+        match (runs.len(), judged.first_mut()) {
+            (1, Some(only)) => {
+                only.findings.extend(comparison);
+                only.findings.sort_by_key(|finding| tripwire::order(finding.tripwire));
+            }
+            _ if !comparison.is_empty() => {
+                judged.push(Judged { run: None, findings: comparison });
+            }
+            _ => {}
+        }
+        for finding in judged.iter_mut().flat_map(|judged| &mut judged.findings) {
+            waive(finding, &self.accepted);
+        }
+        judged
+    }
 }
 
 fn chosen(only: &[String]) -> Result<Vec<&'static Tripwire>, InputError> {

@@ -6,6 +6,7 @@ mod extract;
 mod import;
 mod inspect;
 mod recover;
+mod report;
 mod verify;
 
 use crate::cli::{Cli, Command};
@@ -22,6 +23,7 @@ pub const UNUSABLE: u8 = 3;
 pub fn run(cli: Cli) -> Result<u8, InputError> {
     match cli.command {
         Command::Check(arguments) => check::run(*arguments),
+        Command::Report(arguments) => report::run(*arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),

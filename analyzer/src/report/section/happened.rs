@@ -1,0 +1,265 @@
+//! What happened at one load point: a paragraph and its headline figures.
+
+use super::{View, duration, heading};
+use crate::engine::Signal;
+use crate::evidence::{Group, Scope};
+use crate::finding::Status;
+use crate::number::{count, grouped, percent, plural};
+use crate::report::shown::Shown;
+use maud::{Markup, html};
+
+/// The paragraph and the tiles of one view.
+pub(in crate::report) fn section(view: &View<'_>) -> Markup {
+    let (Some(run), Some(point)) = (view.run, view.point) else { return html! {} };
+    let id = format!("{}-happened", view.key);
+    html! {
+        section aria-labelledby=(id) {
+            (heading(view.level, Some(&id), "What happened"))
+            @for group in &run.groups() {
+                @let figures = Figures::of(&Scope { run, point, group });
+                (figures.story(group))
+                (figures.tiles(view))
+            }
+        }
+    }
+}
+
+/// The figures of one load point and group of replicas; what is not known is absent.
+#[derive(Debug, Default)]
+struct Figures {
+    requested: Option<f64>,
+    /// Length of the load, ns.
+    length: Option<i64>,
+    finished: Option<f64>,
+    tokens: Option<f64>,
+    peak_running: Option<f64>,
+    mean_running: Option<f64>,
+    peak_waiting: Option<f64>,
+    peak_cache: Option<f64>,
+    preemptions: Option<f64>,
+    /// What the engine calls a preemption.
+    preemption: &'static str,
+    /// What the engine's "running" counts.
+    ran: &'static str,
+    rejections: Option<f64>,
+    /// Output tokens a second while at least one request ran.
+    busy_rate: Option<f64>,
+    client_rate: Option<f64>,
+    ttft_ms: (Option<f64>, Option<f64>),
+}
+
+impl Figures {
+    fn of(scope: &Scope<'_>) -> Self {
+        let engine = scope.engine().ok();
+        let total = |signal| scope.counter(signal).ok().map(|counted| counted.total);
+        let gauge = |signal| scope.track(signal).ok();
+        let highest = |values: &[Option<f64>]| values.iter().flatten().copied().reduce(f64::max);
+        let running = gauge(Signal::Running);
+        let totals = running.as_ref().map(crate::evidence::Track::total).unwrap_or_default();
+        let busy = busy(running.as_ref().map_or(&[][..], |track| &track.times), &totals);
+        let cache = gauge(Signal::KvUsage);
+        let cache = cache.iter().flat_map(|track| &track.replicas).filter_map(|(_, v)| highest(v));
+        let result = scope.point.result.as_ref();
+        let latency = |key: &str| result.and_then(|r| r.latencies.get(key)).copied();
+        let tokens = total(Signal::GenerationTokens);
+        Self {
+            requested: scope.requested().map(|asked| asked.at_once),
+            length: scope
+                .windows()
+                .ok()
+                .map(|windows| windows.inner.1.saturating_sub(windows.inner.0)),
+            finished: total(Signal::Finished),
+            tokens,
+            peak_running: highest(&totals),
+            mean_running: busy.map(|busy| busy.mean),
+            peak_waiting: gauge(Signal::Waiting).and_then(|track| highest(&track.total())),
+            peak_cache: cache.reduce(f64::max),
+            preemptions: total(Signal::Preemptions),
+            preemption: engine.map_or("preemption", |engine| engine.preemption),
+            ran: if engine.is_some_and(|engine| engine.gauges_lag.is_some()) {
+                "admitted"
+            } else {
+                "ran"
+            },
+            rejections: total(Signal::Rejections).filter(|count| *count > 0.0),
+            busy_rate: tokens.zip(busy).map(|(tokens, busy)| tokens / busy.seconds),
+            client_rate: result.and_then(|result| {
+                Some(result.output_tokens? as f64 / result.duration_s.filter(|s| *s > 0.0)?)
+            }),
+            ttft_ms: (latency("median_ttft_ms"), latency("p99_ttft_ms")),
+        }
+    }
+
+    /// One paragraph; each sentence stands only where its figures are known.
+    fn story(&self, group: &Group) -> Markup {
+        let mut text: Vec<String> = Vec::new();
+        match (self.requested, self.length) {
+            (Some(asked), Some(length)) => text.push(format!(
+                "The load asked for {} at once; the server was at work for {}.",
+                plural(asked, "request"),
+                duration(length)
+            )),
+            (Some(asked), None) => {
+                text.push(format!("The load asked for {} at once.", plural(asked, "request")));
+            }
+            (None, Some(length)) => {
+                text.push(format!("The server was at work for {}.", duration(length)));
+            }
+            (None, None) => {}
+        }
+        match (self.finished, self.tokens) {
+            (Some(finished), Some(tokens)) => text.push(format!(
+                "It finished {} and generated {}.",
+                plural(finished, "request"),
+                plural(tokens, "token")
+            )),
+            (None, Some(tokens)) => text.push(format!("It generated {}.", plural(tokens, "token"))),
+            (Some(finished), None) => {
+                text.push(format!("It finished {}.", plural(finished, "request")));
+            }
+            (None, None) => {}
+        }
+        if let Some(refused) = self.rejections {
+            text.push(format!("It refused {}.", plural(refused, "request")));
+        }
+        if let Some(peak) = self.peak_running {
+            let mean = self
+                .mean_running
+                .map(|mean| format!(", {} on average while it was busy", grouped(mean, 1)));
+            text.push(format!(
+                "At most {} {} at once{}.",
+                count(peak),
+                self.ran,
+                mean.unwrap_or_default()
+            ));
+        }
+        if let Some(waiting) = self.peak_waiting {
+            text.push(match waiting {
+                0.0 => "None was ever seen waiting.".into(),
+                waiting => format!("Up to {} waited.", count(waiting)),
+            });
+        }
+        if let Some(cache) = self.peak_cache {
+            text.push(format!("At its fullest, {} of the KV cache was in use.", percent(cache)));
+        }
+        if let Some(preemptions) = self.preemptions.filter(|count| *count > 0.0) {
+            text.push(format!(
+                "{} took running requests out of the cache; what they had computed was computed again.",
+                plural(preemptions, self.preemption)
+            ));
+        }
+        html! {
+            @if text.is_empty() {
+                p.story { "The input does not say what the server did: no metrics were read around the load." }
+            } @else {
+                p.story {
+                    @if let Some(name) = &group.name { strong { (Shown::name(name)) ": " } }
+                    (text.join(" "))
+                }
+            }
+        }
+    }
+
+    fn tiles(&self, view: &View<'_>) -> Markup {
+        let known =
+            [self.peak_running, self.preemptions, self.busy_rate, self.ttft_ms.0, self.peak_cache];
+        if known.iter().all(Option::is_none) {
+            return html! {};
+        }
+        // The gauge counts in blocks out of one less only where the check of that passed.
+        let mut passed = view.findings.iter().filter(|finding| finding.status == Status::Pass);
+        let blocks = passed.find_map(|f| f.evidence.get("num_gpu_blocks")?.as_f64());
+        html! {
+            dl.tiles {
+                (tile(
+                    if self.ran == "ran" { "Ran at once" } else { "Admitted at once" },
+                    self.peak_running.map(count),
+                    self.requested.map(|asked| format!("of {}", count(asked))),
+                    match self.requested { Some(_) => "most seen, of those asked for", None => "most seen" },
+                ))
+                (tile(&capital(self.preemption), self.preemptions.map(count), None, "requests computed again"))
+                (tile("Output tokens/s", self.busy_rate.map(|rate| grouped(rate, 1)), None, &match self.client_rate {
+                    Some(rate) => format!("while busy; the load tool says {}", grouped(rate, 1)),
+                    None => "while busy; no figure of the load tool".into(),
+                }))
+                (tile("Time to first token", self.ttft_ms.0.map(milliseconds), None, &match self.ttft_ms.1 {
+                    Some(p99) => format!("median, as the load tool has it; p99 {}", milliseconds(p99)),
+                    None => "median, as the load tool has it".into(),
+                }))
+                (tile("KV cache in use", self.peak_cache.map(percent), None, &match blocks {
+                    Some(blocks) => format!("most seen, of {} usable blocks", count(blocks - 1.0)),
+                    None => "most seen".into(),
+                }))
+            }
+        }
+    }
+}
+
+fn tile(name: &str, value: Option<String>, of: Option<String>, note: &str) -> Markup {
+    html! {
+        div {
+            dt { (name) }
+            @match value {
+                Some(value) => {
+                    dd.figure { (value) @if let Some(of) = of { " " small { (of) } } }
+                    dd.note { (note) }
+                }
+                None => {
+                    dd.figure { "—" }
+                    dd.note { "not recorded" }
+                }
+            }
+        }
+    }
+}
+
+/// `preemption` as `Preemptions`.
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).chain(['s']).collect()
+}
+
+/// Milliseconds as `850 ms`, `28.4 s`.
+fn milliseconds(ms: f64) -> String {
+    if ms < 1000.0 {
+        format!("{} ms", grouped(ms, 0))
+    } else {
+        format!("{} s", grouped(ms / 1000.0, 1))
+    }
+}
+
+/// The part of the load in which requests ran.
+#[derive(Debug, Clone, Copy)]
+struct Busy {
+    seconds: f64,
+    /// Requests running on average, by time.
+    mean: f64,
+}
+
+/// Adds up the stretches between samples that begin with a request running.
+fn busy(times: &[i64], running: &[Option<f64>]) -> Option<Busy> {
+    let mut seconds = 0.0;
+    let mut requests = 0.0;
+    for ((from, to), running) in times.iter().zip(times.iter().skip(1)).zip(running) {
+        if let Some(running) = running.filter(|running| *running > 0.0) {
+            let length = to.saturating_sub(*from) as f64 / 1e9;
+            seconds += length;
+            requests += running * length;
+        }
+    }
+    (seconds > 0.0).then(|| Busy { seconds, mean: requests / seconds })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn busy_time_and_mean_leave_idle_time_out() {
+        let times = [0, 1_000_000_000, 2_000_000_000, 4_000_000_000];
+        let found = busy(&times, &[Some(0.0), Some(4.0), Some(10.0), Some(0.0)]).unwrap();
+        assert_eq!((found.seconds, found.mean), (3.0, 8.0));
+        assert!(busy(&times, &[None, None, None, None]).is_none());
+    }
+}
