@@ -210,7 +210,7 @@ fn hostile_lines_end_soon() {
         "machine a ",
         "secret ",
     ] {
-        let line = piece.repeat((32 << 10) / piece.len());
+        let line = piece.repeat((16 << 10) / piece.len());
         let begun = std::time::Instant::now();
         masker().text(line.as_bytes());
         masker().argv(&[Text::from(&line[..]), Text::from(&line[..])]);

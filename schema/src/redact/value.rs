@@ -15,18 +15,17 @@ pub(super) struct Value {
 
 /// The values that begin at `at`: one, or those of a list, tuple or map. And where they end.
 pub(super) fn values(line: &[u8], at: usize) -> (Vec<Value>, usize) {
-    match line.get(at) {
-        Some(b'[' | b'(' | b'{') => listed(line, at),
-        Some(_) => match call(line, at) {
-            Some(open) => listed(line, open),
-            None => {
-                let one = value(line, at);
-                let end = one.end;
-                (vec![one], end)
-            }
-        },
-        None => (Vec::new(), at),
+    let open = match line.get(at) {
+        None => return (Vec::new(), at),
+        Some(b'[' | b'(' | b'{') => Some(at),
+        Some(_) => call(line, at),
+    };
+    if let Some(open) = open {
+        return listed(line, open);
     }
+    let one = value(line, at);
+    let end = one.end;
+    (vec![one], end)
 }
 
 /// Where the bracket of a call such as `SecretStr('…')` opens.
