@@ -36,6 +36,44 @@ pub enum Command {
     Extract(Extract),
     /// Make a bundle of a run folder
     Import(Import),
+    /// Say whether a server log shows a failure, and name its cause
+    CheckLog(CheckLog),
+    /// Print what server logs say of their start: version, options, backends, memory, KV cache
+    BootFacts(BootFacts),
+}
+
+/// Arguments of `check-log`.
+#[derive(Debug, Args)]
+pub struct CheckLog {
+    /// The server's log, of any size; - reads standard input
+    #[arg(value_name = "FILE")]
+    pub log: PathBuf,
+    /// The server's exit status
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub server_exit: Option<i64>,
+    /// The kernel's log (dmesg, journalctl -k)
+    #[arg(long, value_name = "FILE")]
+    pub kernel_log: Option<PathBuf>,
+    /// The engine that wrote it, where the log does not tell
+    #[arg(long, env = "INFERLINT_ENGINE", value_name = "NAME", value_parser = engine)]
+    pub engine: Option<&'static Engine>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// Arguments of `boot-facts`.
+#[derive(Debug, Args)]
+pub struct BootFacts {
+    /// Server logs; - reads standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub logs: Vec<PathBuf>,
+    /// The engine that wrote them, where a log does not tell
+    #[arg(long, env = "INFERLINT_ENGINE", value_name = "NAME", value_parser = engine)]
+    pub engine: Option<&'static Engine>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// Arguments of `inspect`.

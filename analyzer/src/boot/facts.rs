@@ -80,6 +80,16 @@ pub struct Arguments {
 }
 
 impl Arguments {
+    /// The printed arguments; the value of one that is a secret by its name is not kept.
+    pub fn new(values: Vec<(String, String)>, only_changed: bool, line: u64) -> Self {
+        let kept = |(name, value): (String, String)| {
+            let secret = is_secret(&name) && value != "None";
+            let value = if secret { "***".to_owned() } else { value };
+            (name, value)
+        };
+        Self { only_changed, values: values.into_iter().map(kept).collect(), line }
+    }
+
     /// The value as printed. `None` and absent are the same: nothing was asked for.
     pub fn get(&self, name: &str) -> Option<&str> {
         let (_, value) = self.values.iter().find(|(n, _)| n == name)?;
@@ -90,6 +100,11 @@ impl Arguments {
     pub fn number(&self, name: &str) -> Option<u64> {
         self.get(name)?.parse().ok()
     }
+}
+
+/// vLLM prints its API key in clear before 0.30, SGLang in every release read.
+fn is_secret(name: &str) -> bool {
+    ["api_key", "api_keys", "password", "secret", "_token"].iter().any(|end| name.ends_with(end))
 }
 
 /// Lines that matter while the server serves. Counts since it became ready.
@@ -202,5 +217,26 @@ impl BootFacts {
     /// The value of a printed argument.
     pub fn argument(&self, name: &str) -> Option<&str> {
         self.arguments.as_ref()?.get(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_printed_key_is_not_kept() {
+        let listed = [
+            ("api_key", "['sk-1']"),
+            ("hf_token", "None"),
+            ("max_num_batched_tokens", "8"),
+            ("tokenizer", "/m"),
+        ];
+        let values = listed.map(|(n, v)| (n.to_owned(), v.to_owned())).to_vec();
+        let arguments = Arguments::new(values, true, 1);
+        assert_eq!(arguments.get("api_key"), Some("***"));
+        assert_eq!(arguments.get("hf_token"), None);
+        assert_eq!(arguments.number("max_num_batched_tokens"), Some(8));
+        assert_eq!(arguments.get("tokenizer"), Some("/m"));
     }
 }

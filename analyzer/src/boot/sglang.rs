@@ -186,11 +186,8 @@ fn arguments(r: &mut Reading<'_>, c: &Captures<'_>) {
     if r.facts.arguments.is_some() {
         return;
     }
-    let arguments = Arguments {
-        only_changed: false,
-        values: pyrepr::pairs(text(c, "args").unwrap_or_default()),
-        line: r.line,
-    };
+    let listed = pyrepr::pairs(text(c, "args").unwrap_or_default());
+    let arguments = Arguments::new(listed, false, r.line);
     let number = |name: &str| arguments.number(name);
     first(&mut r.facts.model, arguments.get("model_path").map(str::to_owned), r.line);
     first(&mut r.facts.tensor_parallel, number("tp_size"), r.line);

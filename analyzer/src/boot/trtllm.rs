@@ -50,7 +50,7 @@ const RULES: &[Rule] = &[
                 return;
             }
             let values = pyrepr::pairs(text(c, "args").unwrap_or_default());
-            let arguments = Arguments { only_changed: false, values, line: r.line };
+            let arguments = Arguments::new(values, false, r.line);
             first(&mut r.facts.model, arguments.get("model").map(str::to_owned), r.line);
             first(&mut r.facts.tensor_parallel, arguments.number("tensor_parallel_size"), r.line);
             first(

@@ -297,11 +297,8 @@ fn arguments(r: &mut Reading<'_>, c: &Captures<'_>, only_changed: bool) {
     if r.facts.arguments.is_some() {
         return;
     }
-    let arguments = Arguments {
-        only_changed,
-        values: pyrepr::pairs(text(c, "args").unwrap_or_default()),
-        line: r.line,
-    };
+    let listed = pyrepr::pairs(text(c, "args").unwrap_or_default());
+    let arguments = Arguments::new(listed, only_changed, r.line);
     first(
         &mut r.facts.model,
         arguments.get("model").or(arguments.get("model_tag")).map(str::to_owned),

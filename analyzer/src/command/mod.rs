@@ -1,6 +1,8 @@
 //! The commands: one file each, from parsed arguments to an exit status.
 
+mod boot_facts;
 mod check;
+mod check_log;
 mod explain;
 mod extract;
 mod import;
@@ -12,6 +14,7 @@ mod verify;
 use crate::cli::{Cli, Command};
 use crate::error::InputError;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// Exit status of an input that could not be read and of a wrong call.
 pub const UNUSABLE: u8 = 3;
@@ -30,7 +33,14 @@ pub fn run(cli: Cli) -> Result<u8, InputError> {
         Command::Recover(arguments) => recover::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
+        Command::CheckLog(arguments) => check_log::run(arguments),
+        Command::BootFacts(arguments) => boot_facts::run(&arguments),
     }
+}
+
+/// The file to read for a log named on the command line; `-` is standard input.
+fn log_path(named: &Path) -> PathBuf {
+    if named == Path::new("-") { PathBuf::from("/dev/stdin") } else { named.to_owned() }
 }
 
 /// Writes results to stdout. A reader that went away is no error.

@@ -127,7 +127,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>, InputError> {
     fs::read(path).map_err(|error| io(path, error))
 }
 
-fn log(path: &Path, engine: Option<&'static Engine>) -> Result<Log, InputError> {
+pub(crate) fn log(path: &Path, engine: Option<&'static Engine>) -> Result<Log, InputError> {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let failed = |error| io(path, error);
     let file = File::open(path).map_err(failed)?;
