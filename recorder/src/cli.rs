@@ -62,7 +62,7 @@ pub(crate) struct Watch {
     ///
     /// One line a mark, `begin NAME key=value…` or `end NAME`, quoted as in a shell. It is looked
     /// at ten times a second. Created when it is not there; an older file is read from its end on.
-    #[arg(long, value_name = "FILE", env = "INFERLINT_MARKS", help_heading = RECORD)]
+    #[arg(long, value_name = "FILE", env = "INFERLINT_MARKS", hide_env_values = true, help_heading = RECORD)]
     pub(crate) marks: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -93,8 +93,8 @@ pub(crate) struct Sources {
     /// Any other Prometheus exposition to keep: DCGM, a node exporter, a cache (repeatable)
     #[arg(long, value_name = "NAME=URL", help_heading = RECORD)]
     pub(crate) scrape: Vec<String>,
-    /// The engine, when it should not be told from the metrics: vllm, sglang, trtllm
-    #[arg(long, value_name = "NAME", env = "INFERLINT_ENGINE", help_heading = RECORD)]
+    /// The engine, when it should not be told: vllm, sglang, trtllm, llamacpp or tgi
+    #[arg(long, value_name = "NAME", env = "INFERLINT_ENGINE", hide_env_values = true, help_heading = RECORD)]
     pub(crate) engine: Option<String>,
     /// Refuse to start when this is missing, instead of warning (repeatable)
     #[arg(long, value_name = "WHAT", help_heading = RECORD)]

@@ -9,7 +9,9 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
+use tokio::sync::mpsc;
 
 /// How often the file is looked at.
 pub(crate) const POLL: Duration = Duration::from_millis(100);
@@ -44,9 +46,68 @@ pub(crate) struct Malformed {
     pub(crate) what: String,
 }
 
-/// Follows one marks file.
+/// What one look at the file gave.
+pub(crate) type Lines = Vec<Result<Mark, Malformed>>;
+
+/// Looks at a marks file ten times a second, from a thread of its own: a slow file system must not
+/// hold up a reading.
 #[derive(Debug)]
-pub(crate) struct Marks {
+pub(crate) struct Follower {
+    lines: mpsc::Receiver<Lines>,
+    stop: std::sync::mpsc::Sender<()>,
+}
+
+impl Follower {
+    /// Follows `path` from its present end, creating it when it is not there.
+    ///
+    /// # Errors
+    /// What the system said when it can be neither created nor opened.
+    pub(crate) fn start(path: &Path) -> io::Result<Self> {
+        let mut marks = Marks::open(path)?;
+        let (found, lines) = mpsc::channel(16);
+        let (stop, stopped) = std::sync::mpsc::channel();
+        let follow = move || {
+            while stopped.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+                let lines = marks.poll();
+                if !lines.is_empty() && found.blocking_send(lines).is_err() {
+                    break;
+                }
+            }
+            let last = marks.poll().into_iter().chain(marks.rest()).collect();
+            let _ = found.blocking_send(last);
+            marks.remove();
+        };
+        let thread = std::thread::Builder::new().name("marks".to_owned()).stack_size(128 << 10);
+        thread.spawn(follow)?;
+        Ok(Self { lines, stop })
+    }
+
+    /// The next lines that are read. Pending for ever once there can be no more.
+    pub(crate) async fn next(&mut self) -> Lines {
+        match self.lines.recv().await {
+            Some(lines) => lines,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Looks a last time, removes the file if it was created here, and gives the lines that are
+    /// left. A file system that does not answer is not waited for.
+    pub(crate) async fn finish(mut self) -> Lines {
+        let _ = self.stop.send(());
+        let mut rest = Lines::new();
+        let left = async {
+            while let Some(lines) = self.lines.recv().await {
+                rest.extend(lines);
+            }
+        };
+        let _ = tokio::time::timeout(POLL * 3, left).await;
+        rest
+    }
+}
+
+/// One marks file and how far it has been read.
+#[derive(Debug)]
+struct Marks {
     path: PathBuf,
     file: Option<(File, u64)>,
     offset: u64,
@@ -60,7 +121,7 @@ impl Marks {
     ///
     /// # Errors
     /// What the system said when it can be neither created nor opened.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    fn open(path: &Path) -> io::Result<Self> {
         let mut options = fs::OpenOptions::new();
         let created = match options.write(true).create_new(true).mode(0o600).open(path) {
             Ok(_) => true,
@@ -80,8 +141,8 @@ impl Marks {
     }
 
     /// The lines added since the last poll.
-    pub(crate) fn poll(&mut self) -> Vec<Result<Mark, Malformed>> {
-        let Ok(meta) = fs::metadata(&self.path) else { return Vec::new() };
+    fn poll(&mut self) -> Lines {
+        let Ok(meta) = fs::metadata(&self.path) else { return Lines::new() };
         if self.file.as_ref().is_none_or(|(_, inode)| *inode != meta.ino()) {
             // Replaced by another file: that one is read from its beginning.
             self.file = File::open(&self.path).ok().map(|file| (file, meta.ino()));
@@ -91,35 +152,35 @@ impl Marks {
             self.offset = 0;
         }
         if meta.len() == self.offset {
-            return Vec::new();
+            return Lines::new();
         }
-        let Some((file, _)) = &mut self.file else { return Vec::new() };
+        let Some((file, _)) = &mut self.file else { return Lines::new() };
         let mut fresh = Vec::new();
         if file.seek(SeekFrom::Start(self.offset)).is_err()
             || file.take(POLL_BYTES).read_to_end(&mut fresh).is_err()
         {
-            return Vec::new();
+            return Lines::new();
         }
         self.offset += fresh.len() as u64;
         self.take_lines(&fresh)
     }
 
     /// The last line, if the file ends without a line feed.
-    pub(crate) fn rest(&mut self) -> Option<Result<Mark, Malformed>> {
+    fn rest(&mut self) -> Option<Result<Mark, Malformed>> {
         let rest = std::mem::take(&mut self.partial);
         if rest.is_empty() { None } else { self.one(&rest) }
     }
 
     /// Removes the file if it was created here: its lines are in the bundle.
-    pub(crate) fn remove(self) {
+    fn remove(self) {
         if self.created {
             // Left behind when it cannot be removed: it does no harm.
             let _ = fs::remove_file(&self.path);
         }
     }
 
-    fn take_lines(&mut self, fresh: &[u8]) -> Vec<Result<Mark, Malformed>> {
-        let mut marks = Vec::new();
+    fn take_lines(&mut self, fresh: &[u8]) -> Lines {
+        let mut marks = Lines::new();
         let mut rest = fresh;
         while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
             let (line, after) = rest.split_at(end);
@@ -244,5 +305,19 @@ mod tests {
         assert_eq!(marks.poll(), [Ok(begin("second", &[]))]);
         marks.remove();
         assert!(!path.exists(), "created here");
+    }
+
+    #[tokio::test]
+    async fn a_follower_gives_lines_as_they_come_and_the_rest_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.marks");
+        let mut follower = Follower::start(&path).unwrap();
+        fs::write(&path, "begin a\n").unwrap();
+        assert_eq!(follower.next().await, [Ok(begin("a", &[]))]);
+        let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"end a").unwrap();
+        assert_eq!(follower.finish().await, [Ok(Mark::End { name: "a".into() })]);
+        assert!(!path.exists());
+        assert!(Follower::start(folder.path()).is_err(), "a folder is no file");
     }
 }

@@ -6,7 +6,7 @@ use crate::collect::{Ask, Collector, Failure, Running};
 use crate::error::Error;
 use crate::host;
 use crate::http::Client;
-use crate::marks::{Malformed, Mark, Marks, POLL};
+use crate::marks::{Follower, Lines, Malformed, Mark, POLL};
 use crate::phase::{Edge, Phases};
 use crate::plan::{Plan, random_hex};
 use crate::signals::Signals;
@@ -27,6 +27,8 @@ use tokio::time::{Instant, MissedTickBehavior};
 pub(crate) const WRITER: &str = concat!("inferlint-record ", env!("CARGO_PKG_VERSION"));
 /// What the last readings may take, so that a bundle is sealed within 2 s of a signal.
 const LAST_READINGS: Duration = Duration::from_secs(1);
+/// How often the status line and the clocks are looked at.
+const TICK: Duration = Duration::from_secs(1);
 /// An anchor between the clocks is written at least this often.
 const ANCHOR: Duration = Duration::from_mins(1);
 /// Malformed marks that are reported; further ones are not.
@@ -179,7 +181,7 @@ impl Session {
     pub(crate) async fn run(
         &mut self,
         duration: Option<Duration>,
-        mut marks: Option<&mut Marks>,
+        mut marks: Option<&mut Follower>,
         signals: &mut Signals,
         voice: &Voice,
     ) -> &'static str {
@@ -190,37 +192,40 @@ impl Session {
             }
         };
         tokio::pin!(end);
-        let mut poll = tokio::time::interval(POLL);
-        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut polls: u64 = 0;
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         if voice.has_status_line() {
             self.live.watch();
         }
         loop {
+            let marked = async {
+                match &mut marks {
+                    Some(marks) => marks.next().await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 biased;
                 stop = signals.next() => return stop.how(),
                 () = &mut end => return "duration",
-                _ = poll.tick() => {}
-            }
-            if let Some(marks) = &mut marks {
-                let lines = marks.poll();
-                self.mark(lines, voice);
-            }
-            polls += 1;
-            if polls.is_multiple_of(10) {
-                self.watch_clock();
-            }
-            if polls.is_multiple_of(5) && voice.has_status_line() {
-                let elapsed = Duration::from_nanos(self.clock.now());
-                let line = self.live.line(self.phases.current(), elapsed, self.sink.bytes());
-                voice.status(&line);
+                lines = marked => self.mark(lines, voice),
+                _ = tick.tick() => {
+                    self.watch_clock();
+                    if voice.has_status_line() {
+                        voice.status(&self.status());
+                    }
+                }
             }
         }
     }
 
+    fn status(&self) -> String {
+        let elapsed = Duration::from_nanos(self.clock.now());
+        self.live.line(self.phases.current(), elapsed, self.sink.bytes())
+    }
+
     /// Turns lines of the marks file into phases; each edge gets a reading and a keyframe.
-    pub(crate) fn mark(&mut self, lines: Vec<Result<Mark, Malformed>>, voice: &Voice) {
+    pub(crate) fn mark(&mut self, lines: Lines, voice: &Voice) {
         let t = self.clock.now();
         let edge = Edge { t, from: "mark", error_ns: Some(POLL.as_nanos() as u64) };
         for line in lines {

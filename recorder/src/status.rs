@@ -46,8 +46,10 @@ impl Voice {
 
     /// Puts `line` in place of the status line before it.
     pub(crate) fn status(&self, line: &str) {
-        let width = rustix::termios::tcgetwinsize(io::stderr()).map_or(80, |size| size.ws_col);
-        let fitting: String = line.chars().take(usize::from(width.max(20)) - 1).collect();
+        let size = rustix::termios::tcgetwinsize(io::stderr());
+        let width = size.map_or(0, |size| usize::from(size.ws_col));
+        let width = if width == 0 { 80 } else { width };
+        let fitting: String = line.chars().take(width - 1).collect();
         self.drawn.store(true, Ordering::Relaxed);
         let _ = write!(io::stderr(), "\r{fitting}\x1b[K");
     }

@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::collect::metrics::{self, Found, Trouble};
 use crate::error::Error;
 use crate::http::Client;
-use crate::marks::Marks;
+use crate::marks::Follower;
 use crate::plan::Plan;
 use crate::session::Session;
 use crate::signals::Signals;
@@ -33,16 +33,14 @@ pub(crate) async fn watch(plan: &Plan, voice: &Voice) -> Result<(), Error> {
     judge(plan, &found, voice)?;
     let intervals = metrics::intervals(&found, plan.interval);
     let mut session = Session::open(plan, place, clock, settled(&found, &intervals))?;
-    let mut marks = plan.marks.as_deref().map(open_marks).transpose()?;
+    let mut marks = plan.marks.as_deref().map(follow).transpose()?;
     say_begun(plan, &intervals, voice);
     for (metrics, interval) in session.declare(found, &client).into_iter().zip(intervals) {
         session.collect(metrics, interval);
     }
     let how = session.run(plan.duration, marks.as_mut(), &mut signals, voice).await;
-    if let Some(mut marks) = marks {
-        let rest = marks.poll().into_iter().chain(marks.rest()).collect();
-        session.mark(rest, voice);
-        marks.remove();
+    if let Some(marks) = marks {
+        session.mark(marks.finish().await, voice);
     }
     finish(session.seal(how, &mut signals).await?, voice)
 }
@@ -98,8 +96,8 @@ fn settled(found: &[Found], intervals: &[Duration]) -> BTreeMap<String, u64> {
     std::iter::once(("metrics".to_owned(), ns(common))).chain(differing).collect()
 }
 
-fn open_marks(path: &Path) -> Result<Marks, Error> {
-    Marks::open(path).map_err(|error| {
+fn follow(path: &Path) -> Result<Follower, Error> {
+    Follower::start(path).map_err(|error| {
         let what = format!("open the marks file {}: {error}", path.display());
         Error::could_not(what.to_lowercase(), "name another with --marks")
     })
@@ -131,7 +129,7 @@ fn finish(sealed: Sealed, voice: &Voice) -> Result<(), Error> {
         ));
     }
     voice.say(&format!(
-        "{path}: {} kB, whole. judge it with inferlint-analyze check {path}",
+        "{path}: {} kB; judge it with inferlint-analyze check {path}",
         sealed.bytes.div_ceil(1_000)
     ));
     Ok(())
