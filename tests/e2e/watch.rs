@@ -607,14 +607,17 @@ fn a_stopped_recorder_goes_on_and_says_what_it_missed() {
     assert!((25..=35).contains(&missed), "{:?}", bundle.gaps());
 }
 
+/// An exposition of 2,000 values that do not compress, none twice.
+fn restless(k: usize) -> Reply {
+    let line = |n: usize| format!("s{{n=\"{n}\"}} {}\n", (k * 7_919 + n * 104_729) % 1_000_003);
+    metrics(&(0..2_000).map(line).collect::<String>())
+}
+
 #[test]
 fn a_full_disk_keeps_what_is_there_and_is_said_at_the_end() {
-    let server = Server::start(|k| {
-        let line = |n: usize| format!("s{{n=\"{n}\"}} {}\n", (k * 7_919 + n * 104_729) % 1_000_003);
-        metrics(&(0..2_000).map(line).collect::<String>())
-    });
+    let server = Server::start(restless);
     let bench = Bench::new();
-    let script = "mount -t tmpfs -o size=2m none . && cd . && cd \"$PWD\" && \
+    let script = "mount -t tmpfs -o size=1m none . && cd . && cd \"$PWD\" && \
                   \"$@\"; status=$?; cp run.ilb \"$OUT\"; exit $status";
     fs::create_dir(bench.path("small")).unwrap();
     let mut command = Command::new("unshare");
@@ -643,10 +646,7 @@ fn a_full_disk_keeps_what_is_there_and_is_said_at_the_end() {
 
 #[test]
 fn a_limit_on_file_size_ends_the_bundle_with_its_last_whole_frame() {
-    let server = Server::start(|k| {
-        let line = |n: usize| format!("s{{n=\"{n}\"}} {}\n", (k * 7_919 + n * 104_729) % 1_000_003);
-        metrics(&(0..2_000).map(line).collect::<String>())
-    });
+    let server = Server::start(restless);
     let bench = Bench::new();
     let mut command = Command::new("sh");
     // 400 blocks of 512 bytes.
