@@ -74,6 +74,15 @@ pub fn params(argv: &[String]) -> BTreeMap<String, String> {
     params
 }
 
+/// Requests that a load tool sends and leaves out of its result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Untimed {
+    /// So many at most, by the tool's output, flags or defaults.
+    pub known: u64,
+    /// So many more that some versions of the tool send and nothing recorded tells.
+    pub perhaps: u64,
+}
+
 /// A load tool's result format.
 struct Format {
     recognise: fn(&Map<String, Value>) -> bool,
@@ -84,6 +93,20 @@ struct Format {
 static FORMATS: &[Format] = &[trtllm::BENCH, sglang::SERVING, trtllm::SERVING, vllm::SERVE];
 
 impl ClientResult {
+    /// The requests the tool sent outside its clock: by its output, else by its flags, else by its
+    /// defaults.
+    pub fn untimed(&self, output: Option<&str>, params: &BTreeMap<String, String>) -> Untimed {
+        if let Some(output) = output {
+            return Untimed { known: announced(output), perhaps: 0 };
+        }
+        let warmups = params.get("warmups").and_then(|n| n.parse().ok());
+        match self.tool {
+            sglang::TOOL => Untimed { known: warmups.unwrap_or(sglang::WARMUPS), perhaps: 0 },
+            trtllm::BENCH_TOOL => Untimed { known: 0, perhaps: 0 },
+            _ => Untimed { known: warmups.unwrap_or(0), perhaps: 1 },
+        }
+    }
+
     /// Reads a result file: the last document of a known format.
     ///
     /// # Errors
@@ -113,6 +136,21 @@ impl ClientResult {
             (None, None) => Err("JSON, but of no load tool that is known".into()),
         }
     }
+}
+
+/// Test requests and warm-ups that a tool's output announces. The line that starts the test stands
+/// there also when the test is then left out.
+fn announced(output: &str) -> u64 {
+    let tested = output.contains("Initial test run completed")
+        || output.contains("Starting initial single prompt test run")
+            && !output.contains("Skipping endpoint ready check");
+    let warmups = output.lines().find_map(|line| {
+        let rest = ["Warming up with ", "Starting warmup with "]
+            .into_iter()
+            .find_map(|words| line.trim().strip_prefix(words))?;
+        rest.split(' ').next()?.parse::<u64>().ok()
+    });
+    u64::from(tested) + warmups.unwrap_or(0)
 }
 
 /// Replaces `NaN`, `Infinity` and `-Infinity` outside strings by `null`, and counts them.
@@ -214,6 +252,19 @@ mod tests {
             params,
             [("concurrency".into(), "32".into()), ("num_prompts".into(), "48".into())]
         );
+    }
+
+    #[test]
+    fn the_output_announces_what_is_not_timed() {
+        for (output, requests) in [
+            ("Starting initial single prompt test run...\nInitial test run completed.", 1),
+            ("Starting initial single prompt test run...\nSkipping endpoint ready check.", 0),
+            ("Warming up with 3 requests...\n", 3),
+            ("Starting warmup with 1 sequences...\n", 1),
+            ("Traffic request rate: inf\n", 0),
+        ] {
+            assert_eq!(announced(output), requests, "{output}");
+        }
     }
 
     #[test]

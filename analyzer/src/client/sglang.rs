@@ -6,6 +6,12 @@
 use super::{ClientResult, Format, common, count};
 use serde_json::{Map, Value};
 
+/// The tool's name.
+pub(super) const TOOL: &str = "sglang.bench_serving";
+
+/// `--warmup-requests` when it is not given.
+pub(super) const WARMUPS: u64 = 1;
+
 pub(super) const SERVING: Format = Format { recognise, parse };
 
 fn recognise(map: &Map<String, Value>) -> bool {
@@ -13,7 +19,7 @@ fn recognise(map: &Map<String, Value>) -> bool {
 }
 
 fn parse(map: &Map<String, Value>) -> Option<ClientResult> {
-    let mut result = common("sglang.bench_serving", map)?;
+    let mut result = common(TOOL, map)?;
     result.retokenized = count(map, "total_output_tokens_retokenized");
     if let Some(errors) = map.get("errors").and_then(Value::as_array) {
         let failed = errors.iter().filter(|e| e.as_str().is_some_and(|text| !text.is_empty()));

@@ -6,6 +6,12 @@
 use super::{ClientResult, Format, common, count, number};
 use serde_json::{Map, Value};
 
+/// The served benchmark's name.
+pub(super) const TOOL: &str = "tensorrt_llm benchmark_serving";
+
+/// The benchmark without a server.
+pub(super) const BENCH_TOOL: &str = "trtllm-bench";
+
 pub(super) const SERVING: Format = Format { recognise: recognise_serving, parse: parse_serving };
 pub(super) const BENCH: Format = Format { recognise: recognise_bench, parse: parse_bench };
 
@@ -15,7 +21,7 @@ fn recognise_serving(map: &Map<String, Value>) -> bool {
 }
 
 fn parse_serving(map: &Map<String, Value>) -> Option<ClientResult> {
-    let mut result = common("tensorrt_llm benchmark_serving", map)?;
+    let mut result = common(TOOL, map)?;
     result.failed = result.num_prompts.map(|asked| asked.saturating_sub(result.completed));
     Some(result)
 }
@@ -32,7 +38,7 @@ fn parse_bench(map: &Map<String, Value>) -> Option<ClientResult> {
     let input = number(requests, "avg_input_length");
     let total = |mean: f64| (mean * completed as f64).round() as u64;
     Some(ClientResult {
-        tool: "trtllm-bench",
+        tool: BENCH_TOOL,
         completed,
         failed: Some(0),
         num_prompts: Some(completed),

@@ -43,6 +43,10 @@ pub enum Signal {
     Finished,
     /// Generated tokens of finished requests.
     FinishedTokens,
+    /// Output tokens that finished requests were limited to.
+    AskedTokens,
+    /// Finished requests that had such a limit.
+    AskedRequests,
     /// Requests the server refused to queue.
     Rejections,
     /// Requests the server aborted.

@@ -13,6 +13,7 @@ const WITNESS: &[&str] = &[
     "vllm:generation_tokens_total",
     "vllm:prompt_tokens_total",
     "vllm:num_requests_running",
+    "vllm:request_success_total",
 ];
 
 const fn metric(signal: Signal, names: &'static [&'static str]) -> Metric {
@@ -57,6 +58,8 @@ pub(super) static VLLM: Engine = Engine {
         // One series a reason, all created at 0. Client disconnects are in none of them.
         optional(Signal::Finished, &["vllm:request_success_total"]),
         optional(Signal::FinishedTokens, &["vllm:request_generation_tokens_sum"]),
+        optional(Signal::AskedTokens, &["vllm:request_params_max_tokens_sum"]),
+        optional(Signal::AskedRequests, &["vllm:request_params_max_tokens_count"]),
         // Since 0.32.0; carries no `engine` label.
         optional(Signal::Rejections, &["vllm:admission_rejections_total"]),
         optional(Signal::FirstTokens, &["vllm:time_to_first_token_seconds_count"]),

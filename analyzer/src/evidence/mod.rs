@@ -181,6 +181,23 @@ pub struct Group {
 }
 
 impl Run {
+    /// A label of an info metric, e.g. `num_gpu_blocks` of `vllm:cache_config_info`.
+    pub fn info(&self, metric: &str, key: &str) -> Option<&str> {
+        self.sources
+            .iter()
+            .find_map(|source| source.full.named(metric).find_map(|c| c.series.label(key)))
+    }
+
+    /// The newest value of a gauge that has one for all replicas.
+    pub fn latest(&self, metric: &str) -> Option<f64> {
+        self.sources.iter().find_map(|source| {
+            source
+                .full
+                .named(metric)
+                .find_map(|column| column.changes.iter().rev().find_map(|&(_, value)| value))
+        })
+    }
+
     /// The groups of engine sources. A run without any has one empty group, so that every check
     /// can say what it lacks.
     pub fn groups(&self) -> Vec<Group> {

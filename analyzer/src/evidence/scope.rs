@@ -165,16 +165,34 @@ impl<'a> Scope<'a> {
     /// # Errors
     /// As [`Scope::counter`].
     pub fn counter_by(&self, signal: Signal, key: &str) -> Result<Sum, Missing> {
-        self.counter(signal)?;
         let mut sums = Sum::new();
+        for ((value, _), n) in self.counter_by_two(signal, key, "")? {
+            *sums.entry(value).or_default() += n;
+        }
+        Ok(sums)
+    }
+
+    /// A counter's differences by the values of two labels.
+    ///
+    /// # Errors
+    /// As [`Scope::counter`].
+    pub fn counter_by_two(
+        &self,
+        signal: Signal,
+        first: &str,
+        second: &str,
+    ) -> Result<BTreeMap<(String, String), f64>, Missing> {
+        self.counter(signal)?;
+        let mut sums = BTreeMap::new();
         for (edges, source) in self.edges()? {
             let found = Series::of(source, &source.full, signal)?;
             for columns in found.replicas.values() {
                 for &column in columns {
                     let Some(column) = source.full.columns().get(column) else { continue };
                     let Some(new) = column.at(edges.1) else { continue };
-                    let value = column.series.label(key).unwrap_or_default().to_owned();
-                    *sums.entry(value).or_default() += new - column.at(edges.0).unwrap_or(0.0);
+                    let value = |key| column.series.label(key).unwrap_or_default().to_owned();
+                    *sums.entry((value(first), value(second))).or_default() +=
+                        new - column.at(edges.0).unwrap_or(0.0);
                 }
             }
         }

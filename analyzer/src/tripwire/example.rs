@@ -118,6 +118,8 @@ pub(super) fn run(text: &str) -> Run {
         run.sources.push(source);
         point.edges.push(edges);
     }
+    let of_log = run.logs.iter().find_map(|log| log.server.facts.engine);
+    run.engine = run.engine.or_else(|| of_log.and_then(Engine::named));
     run.points.push(point);
     run
 }

@@ -2,7 +2,7 @@ use super::Check;
 use crate::engine::Signal;
 use crate::evidence::{Missing, Scope};
 use crate::finding::Verdict;
-use crate::number::count;
+use crate::number::{count, plural};
 use std::collections::BTreeSet;
 
 tripwire! {
@@ -84,7 +84,7 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             .with("fit_whole", fits(blocks))
     };
     let (less_one, all) = (count(blocks - 1.0), count(blocks));
-    let number = count(readings.len() as f64);
+    let number = plural(readings.len() as f64, "different reading");
     if fits(blocks - 1.0) < readings.len() {
         let other = (1..=LARGEST_DENOMINATOR as u32)
             .map(f64::from)
@@ -94,18 +94,18 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             None => format!("no denominator up to {} does", count(LARGEST_DENOMINATOR)),
         };
         return Ok(facts(Verdict::fail(format!(
-            "{} of {number} different readings of the KV gauge are no multiple of 1/{less_one} \
+            "{} of {number} of the KV gauge are no multiple of 1/{less_one} \
              (num_gpu_blocks {all}); {other}",
             count((readings.len() - fits(blocks - 1.0)) as f64)
         ))));
     }
     if fits(blocks) == readings.len() {
         return Ok(facts(Verdict::unknown(format!(
-            "{number} different readings of the KV gauge fit both 1/{less_one} and 1/{all}"
+            "{number} of the KV gauge fit both 1/{less_one} and 1/{all}"
         ))));
     }
     Ok(facts(Verdict::pass(format!(
-        "the KV gauge counts in blocks out of {less_one}, not {all}: {number} different readings"
+        "the KV gauge counts in blocks out of {less_one}, not {all}: {number}"
     ))))
 }
 

@@ -1,0 +1,218 @@
+use super::Check;
+use crate::boot::facts::BootFacts;
+use crate::evidence::{Missing, Run};
+use crate::finding::Verdict;
+use crate::number::{count, percent};
+
+tripwire! {
+    /// # What it checks
+    /// Whether the KV cache is handed out in larger blocks than were asked for.
+    ///
+    /// # Why it matters
+    /// Hybrid models force vLLM to blocks of hundreds of tokens. A request then holds whole blocks it
+    /// does not fill, a pool of a few dozen blocks fits fewer requests than its tokens suggest, and
+    /// prefix caching works in steps of a block.
+    ///
+    /// # How it decides
+    /// The tokens per block in force against those asked for, else against the engine's default: 16
+    /// for vLLM on a GPU, 128 on a CPU, 1 for SGLang, 32 for TensorRT-LLM. In force is what the log
+    /// says the engine forced, what the metrics say (`block_size` of `vllm:cache_config_info`,
+    /// `sglang:page_size`, `trtllm_kv_cache_tokens_per_block`), or what the log states. The waste is
+    /// that of the mean request of the result file, rounded up to whole blocks.
+    ///
+    /// # What to do
+    /// Count a model's KV cache in blocks, not in tokens, when sizing a load for it. A forced block
+    /// size cannot be lowered.
+    ///
+    /// # When it cannot tell
+    /// Neither a log that gets as far as the KV cache nor metrics tell the block size.
+    ///
+    /// # References
+    /// - vLLM: `vllm/model_executor/models/config.py`, "Setting attention block size to N tokens"
+    /// - SGLang: `server_args.page_size`; TensorRT-LLM: `KvCacheConfig.tokens_per_block`
+    T05_LARGE_KV_BLOCKS {
+        code: "T5",
+        slug: "large-kv-blocks",
+        since: "0.1.0",
+        summary: "the KV cache is handed out in larger blocks than were asked for",
+        needs: ["log", "scrape"],
+        explained_by: [],
+        check: Check::Run(check),
+    }
+}
+
+/// Tokens per block, and where that is from.
+struct Size {
+    tokens: u64,
+    from: &'static str,
+}
+
+fn check(run: &Run) -> Result<Verdict, Missing> {
+    let engine = run.engine.ok_or_else(|| Missing::lack("the engine is not known"))?;
+    let facts = run.logs.first().map(|log| &log.server.facts);
+    let default = default_size(engine.name, run, facts).ok_or_else(|| {
+        Missing::never(format!("{} has no blocks of a set size", engine.title()))
+    })?;
+    let by_user = facts.and_then(|facts| facts.block_size_asked.as_ref()).map(|asked| asked.value);
+    let asked = by_user.map_or(Size { tokens: default, from: "by default" }, |tokens| Size {
+        tokens,
+        from: "asked for",
+    });
+    let in_force = in_force(run, facts, default).ok_or_else(|| {
+        Missing::lack("neither the log nor the metrics tell the tokens per block")
+    })?;
+    let blocks = run
+        .info("vllm:cache_config_info", "num_gpu_blocks")
+        .and_then(|blocks| blocks.parse::<f64>().ok())
+        .or_else(|| facts?.pool_blocks.as_ref().map(|blocks| blocks.value as f64));
+    let with = |verdict: Verdict| {
+        let verdict = verdict.with("tokens_per_block", in_force.tokens).with("asked", asked.tokens);
+        match blocks {
+            Some(blocks) => verdict.with("blocks", blocks),
+            None => verdict,
+        }
+    };
+    if in_force.tokens <= asked.tokens {
+        return Ok(with(Verdict::pass(format!(
+            "blocks of {} ({}), {} {}",
+            tokens(in_force.tokens),
+            in_force.from,
+            count(asked.tokens as f64),
+            asked.from
+        ))));
+    }
+    let mut message = format!(
+        "blocks of {} ({}), not of {} ({})",
+        tokens(in_force.tokens),
+        in_force.from,
+        count(asked.tokens as f64),
+        asked.from
+    );
+    if let Some(blocks) = blocks {
+        message += &format!("; the pool has {}", count(blocks));
+    }
+    let mut verdict = with(Verdict::warn(""));
+    if let Some((mean, waste)) = waste(run, in_force.tokens) {
+        message += &format!(
+            "; a request of {} tokens leaves {} of its blocks empty",
+            count(mean.round()),
+            percent(waste)
+        );
+        verdict = verdict.with("wasted_ratio", waste);
+    }
+    Ok(Verdict { message, ..verdict })
+}
+
+fn tokens(tokens: u64) -> String {
+    let word = if tokens == 1 { "token" } else { "tokens" };
+    format!("{} {word}", count(tokens as f64))
+}
+
+/// The engine's default: `vllm/config/cache.py` and `vllm/platforms/cpu.py`, SGLang's `page_size`,
+/// TensorRT-LLM's `KvCacheConfig`.
+fn default_size(engine: &str, run: &Run, facts: Option<&BootFacts>) -> Option<u64> {
+    let device = facts.and_then(|facts| facts.device.as_ref()).map(|device| device.value.as_str());
+    // Without a log nothing but the size itself tells a CPU build.
+    let on_cpu = device.map_or_else(
+        || run.info("vllm:cache_config_info", "block_size") == Some("128"),
+        |device| device == "CPU",
+    );
+    match engine {
+        "vllm" if on_cpu => Some(128),
+        "vllm" => Some(16),
+        "sglang" => Some(1),
+        "trtllm" => Some(32),
+        _ => None,
+    }
+}
+
+fn in_force(run: &Run, facts: Option<&BootFacts>, default: u64) -> Option<Size> {
+    let fact = |size: Option<u64>, from| size.map(|tokens| Size { tokens, from });
+    let forced = facts.and_then(|facts| facts.block_size_forced.as_ref()).map(|size| size.value);
+    let label = run.info("vllm:cache_config_info", "block_size").and_then(|v| v.parse().ok());
+    let gauge = ["sglang:page_size", "trtllm_kv_cache_tokens_per_block"]
+        .into_iter()
+        .find_map(|name| run.latest(name))
+        .map(|size| size as u64);
+    let stated = facts.and_then(|facts| facts.block_size.as_ref()).map(|size| size.value);
+    fact(forced, "forced by the engine")
+        .or_else(|| fact(label.or(gauge), "by the metrics"))
+        .or_else(|| fact(stated, "by the log"))
+        .or_else(|| {
+            // vLLM prints a block size only when it forces one.
+            let pool = facts.is_some_and(|facts| !facts.pools.is_empty());
+            let asked = facts.and_then(|facts| facts.block_size_asked.as_ref());
+            fact(pool.then_some(asked.map_or(default, |size| size.value)), "the log forces none")
+        })
+}
+
+/// Mean tokens of a request, prompt and output, and the share of its last block's room that stays
+/// empty.
+fn waste(run: &Run, block: u64) -> Option<(f64, f64)> {
+    let result = run.points.iter().find_map(|point| point.result.as_ref())?;
+    let total = result.input_tokens? + result.output_tokens?;
+    let mean = total as f64 / result.completed.max(1) as f64;
+    let held = (mean / block as f64).ceil() * block as f64;
+    (held > 0.0 && mean > 0.0).then(|| (mean, (held - mean) / held))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use crate::finding::Status;
+    use crate::tripwire::example::{Case, Mutation};
+
+    pub(in crate::tripwire) const CASES: &[Case] = &[
+        Case {
+            name: "forced by a hybrid model",
+            evidence: r#"
+== before
+vllm:cache_config_info{block_size="784",num_gpu_blocks="43"} 1
+== result
+{"backend":"vllm","num_prompts":2,"completed":2,"total_input_tokens":176,"total_output_tokens":2000}
+"#,
+            status: Status::Warn,
+            says: &["784 tokens", "not of 16", "pool has 43", "request of 1,088 tokens", "31%"],
+        },
+        Case {
+            name: "forced by the log alone",
+            evidence: "
+== log
+(EngineCore pid=1) INFO 11-01 10:00:00 [core.py:118] Initializing a V1 LLM engine (v0.28.0) with config: model='/m'
+(EngineCore pid=1) INFO 11-01 10:00:00 [config.py:555] Setting attention block size to 784 tokens to ensure that attention page size is >= mamba page size.
+",
+            status: Status::Warn,
+            says: &["784 tokens (forced by the engine)"],
+        },
+        Case {
+            name: "as by default",
+            evidence: "== before\nvllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"2021\"} 1\n",
+            status: Status::Pass,
+            says: &["blocks of 16 tokens"],
+        },
+        Case {
+            name: "one token a page",
+            evidence: "== before\nsglang:page_size{tp_rank=\"0\"} 1\n",
+            status: Status::Pass,
+            says: &["blocks of 1 token"],
+        },
+        Case {
+            name: "tensorrt's default",
+            evidence: "== before\ntrtllm_kv_cache_tokens_per_block 32\n",
+            status: Status::Pass,
+            says: &["blocks of 32 tokens"],
+        },
+        Case {
+            name: "no block size anywhere",
+            evidence: "== before\nvllm:num_requests_running 0\n",
+            status: Status::Unknown,
+            says: &["tokens per block"],
+        },
+    ];
+
+    pub(in crate::tripwire) const MUTATION: Mutation = Mutation {
+        case: "as by default",
+        find: "block_size=\"16\"",
+        replace: "block_size=\"64\"",
+        becomes: Status::Warn,
+    };
+}

@@ -1,0 +1,215 @@
+use super::Check;
+use crate::engine::Signal;
+use crate::evidence::{Missing, Scope, Windows};
+use crate::finding::Verdict;
+use crate::number::{grouped, seconds};
+
+tripwire! {
+    /// # What it checks
+    /// Whether the load tool's own duration can be the time the server worked.
+    ///
+    /// # Why it matters
+    /// Every rate a load tool reports is a count divided by its duration. A timer that counts whole
+    /// seconds, that starts late or runs on after the last answer, changes all of them: on a run of
+    /// 5.9 s a truncated timer claims 18% more than there was.
+    ///
+    /// # How it decides
+    /// The active window, from the first to the last sample with requests running or waiting, is the
+    /// shortest the load can have lasted; one sample wider on each side is the longest. A duration
+    /// shorter than the first by more than 1%, or longer than the second by more than half a second
+    /// and 1%, is a warning. A whole number of seconds that agrees is only noted. Idle time between
+    /// the readings is named, never included.
+    ///
+    /// # What to do
+    /// Use the exact rate of the message, or divide the server's token counter by the active window.
+    ///
+    /// # When it cannot tell
+    /// No result with a duration, no samples, no token counter, or an engine whose gauges move only
+    /// when a request completes (TensorRT-LLM).
+    ///
+    /// # References
+    /// - `vllm/benchmarks/serve.py`: `duration` is from the first send to the last answer, by
+    ///   `time.perf_counter`
+    T10_INTEGER_SECOND_TIMER {
+        code: "T10",
+        slug: "integer-second-timer",
+        since: "0.1.0",
+        summary: "the load tool's duration is not the time the server worked",
+        needs: ["scrape", "file"],
+        explained_by: ["T17"],
+        check: Check::Point(check),
+    }
+    thresholds {
+        /// Part of the active window by which a duration may be shorter or longer. On the recorded
+        /// runs without a fault they agree to 0.4%.
+        SLACK_RATIO = 0.01;
+        /// Seconds by which a duration may also be longer: clients spend up to 0.3 s between their
+        /// clock's start and the first request on the recorded runs.
+        SLACK_SECONDS = 0.5;
+    }
+}
+
+fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
+    let engine = scope.engine()?;
+    let result = scope.result()?;
+    let duration = result.duration_s.filter(|d| *d > 0.0).ok_or_else(|| {
+        Missing::lack(format!("the result of {} has no duration", result.tool))
+    })?;
+    if let Some(reason) = engine.gauges_lag {
+        return Err(Missing::lack(format!("{reason}: they do not show when the load ran")));
+    }
+    let Windows { inner, outer, .. } = scope.windows()?;
+    let tokens = scope.counter(Signal::GenerationTokens)?.total;
+    let span = |(a, b): (i64, i64)| (b - a) as f64 / 1e9;
+    let (shortest, longest) = (span(inner), span(outer));
+    let rate = |seconds: f64| format!("{} tokens/s", grouped(tokens / seconds, 1));
+    let facts = |verdict: Verdict| {
+        verdict
+            .with("client_s", duration)
+            .with("active_shortest_s", shortest)
+            .with("active_longest_s", longest)
+            .with("output_tokens", tokens)
+            .with("client_tokens_per_s", tokens / duration)
+            .with("active_tokens_per_s_least", tokens / longest)
+    };
+    let active = format!(
+        "the server worked {} to {} s",
+        grouped(shortest, 1),
+        grouped(longest, 1)
+    );
+    if duration < shortest * (1.0 - SLACK_RATIO) {
+        return Ok(facts(Verdict::warn(format!(
+            "the load tool timed {} s, but {active}: {} is too high, it was {} at most",
+            grouped(duration, 2),
+            rate(duration),
+            rate(shortest)
+        ))));
+    }
+    if duration > longest * (1.0 + SLACK_RATIO) + SLACK_SECONDS {
+        return Ok(facts(Verdict::warn(format!(
+            "the load tool timed {} s, but {active}: {} is too low, it was {} at least",
+            grouped(duration, 2),
+            rate(duration),
+            rate(longest)
+        ))));
+    }
+    let whole = if duration.fract() == 0.0 { "; its timer shows whole seconds" } else { "" };
+    let idle = idle(scope, outer)
+        .map_or(String::new(), |ns| format!("; {} between the readings were idle", seconds(ns, 1)));
+    let truncated = if duration >= 1.0 {
+        format!(" (a whole-second timer would say {})", rate(duration.floor()))
+    } else {
+        String::new()
+    };
+    Ok(facts(Verdict::pass(format!(
+        "{} in {} s{truncated}, and {active}{whole}{idle}",
+        rate(duration),
+        grouped(duration, 2)
+    ))))
+}
+
+/// Time between the edges that was outside the active window, where it is a second or more.
+fn idle(scope: &Scope<'_>, outer: (i64, i64)) -> Option<i64> {
+    let (edges, source) = scope.sources().next()?;
+    let (begin, end) = (source.full.time(edges.begin?)?, source.full.time(edges.end?)?);
+    let idle = (end - begin) - (outer.1 - outer.0);
+    (source.timed && idle >= 1_000_000_000).then_some(idle)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use crate::finding::Status;
+    use crate::tripwire::example::{Case, Mutation};
+
+    pub(in crate::tripwire) const CASES: &[Case] = &[
+        Case {
+            name: "agrees",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":4,"completed":4,"total_output_tokens":400,"duration":5.12}
+== before
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+vllm:generation_tokens_total 0
+== 0
+== 1
+vllm:num_requests_running 4
+== 6
+== 6.5
+vllm:num_requests_running 0
+vllm:generation_tokens_total 400
+== 9
+== after
+"#,
+            status: Status::Pass,
+            says: &["78.1 tokens/s in 5.12 s", "would say 80.0", "worked 5.0 to 6.5 s", "idle"],
+        },
+        Case {
+            name: "a timer that counts whole seconds",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":4,"completed":4,"total_output_tokens":400,"duration":5}
+== before
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+vllm:generation_tokens_total 0
+== 1
+vllm:num_requests_running 4
+== 6.9
+== 7
+vllm:num_requests_running 0
+vllm:generation_tokens_total 400
+== after
+"#,
+            status: Status::Warn,
+            says: &["timed 5.00 s", "too high"],
+        },
+        Case {
+            name: "a timer that runs on",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":4,"completed":4,"total_output_tokens":400,"duration":12.5}
+== before
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+vllm:generation_tokens_total 0
+== 0
+== 1
+vllm:num_requests_running 4
+== 6
+== 6.5
+vllm:num_requests_running 0
+vllm:generation_tokens_total 400
+== after
+"#,
+            status: Status::Warn,
+            says: &["too low"],
+        },
+        Case {
+            name: "no result",
+            evidence: "== before\nvllm:num_requests_running 0\n== 0\n== after\n",
+            status: Status::Unknown,
+            says: &["--result"],
+        },
+        Case {
+            name: "gauges that lag",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":4,"completed":4,"duration":12.5}
+== before
+trtllm_num_requests_running 0
+== 0
+== after
+"#,
+            status: Status::Unknown,
+            says: &["move only when a request completes"],
+        },
+    ];
+
+    pub(in crate::tripwire) const MUTATION: Mutation = Mutation {
+        case: "agrees",
+        find: "\"duration\":5.12",
+        replace: "\"duration\":4.12",
+        becomes: Status::Warn,
+    };
+}

@@ -1,0 +1,269 @@
+use super::Check;
+use crate::client::ClientResult;
+use crate::engine::Signal;
+use crate::evidence::{Missing, Scope};
+use crate::finding::Verdict;
+use crate::number::{count, plural};
+
+tripwire! {
+    /// # What it checks
+    /// Whether the server finished the requests, and generated the output tokens, that the load tool
+    /// reports.
+    ///
+    /// # Why it matters
+    /// A server that worked for somebody else too was slower than it is; a client that counts tokens
+    /// the server did not generate, or misses some, divides the wrong number by its duration.
+    ///
+    /// # How it decides
+    /// The load tool's completed requests and output tokens against the differences of the server's
+    /// counters over the load, allowing for the requests the tool is known to send and leave out of
+    /// its result: a test request and warm-ups, read from its output, else from its flags. More
+    /// finished requests, or fewer, is a failure. Tokens that differ by more than the untimed
+    /// requests explain are a warning. A recorder's own probes come before the first reading.
+    ///
+    /// # What to do
+    /// Find who else used the server, or measure one that nobody else knows; let the client count by
+    /// the server's usage figures.
+    ///
+    /// # When it cannot tell
+    /// No result file, no counters of finished requests, a reading missing, a restart; or one request
+    /// too many when nothing tells whether the tool sent a test request.
+    ///
+    /// # References
+    /// - vLLM: `vllm/benchmarks/serve.py`: the test request was always sent until 0.14.0; since, only
+    ///   with `--ready-check-timeout-sec`
+    /// - SGLang: `--warmup-requests`, 1 by default; TensorRT-LLM: one test request unless
+    ///   `--no-test-input`
+    T15_CLIENT_SERVER_MISMATCH {
+        code: "T15",
+        slug: "client-server-mismatch",
+        since: "0.1.0",
+        summary: "the load tool and the server count different requests or tokens",
+        needs: ["scrape", "file"],
+        explained_by: ["T24", "T31"],
+        check: Check::Point(check),
+    }
+}
+
+fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
+    let result = scope.result()?;
+    let finished = finished(scope)?;
+    let completed = result.completed as f64;
+    let untimed = result.untimed(scope.point.output.as_deref(), &scope.point.params);
+    let facts = |verdict: Verdict| {
+        verdict
+            .with("server_requests", finished)
+            .with("client_requests", completed)
+            .with("untimed_requests", untimed.known)
+    };
+    let extra = finished - completed;
+    if extra < 0.0 {
+        return Ok(facts(Verdict::fail(format!(
+            "the server finished {}, {} fewer than the load tool counts as completed ({})",
+            plural(finished, "request"),
+            count(-extra),
+            count(completed)
+        ))));
+    }
+    let (known, perhaps) = (untimed.known as f64, untimed.perhaps as f64);
+    if extra > known + perhaps {
+        return Ok(facts(Verdict::fail(format!(
+            "the server finished {}, {} more than the load tool sent ({}): other traffic shared it",
+            plural(finished, "request"),
+            count(extra - known),
+            count(completed + known)
+        ))));
+    }
+    if extra > known {
+        return Ok(facts(Verdict::unknown(format!(
+            "the server finished {} more than the load tool counts ({}): its own test request or \
+             other traffic, its output was not recorded",
+            plural(extra - known, "request"),
+            count(completed + known)
+        ))));
+    }
+    Ok(facts(tokens(scope, result, extra)?))
+}
+
+/// Requests that the server brought to a result.
+fn finished(scope: &Scope<'_>) -> Result<f64, Missing> {
+    let by_reason = scope.counter_by(Signal::Finished, "finished_reason")?;
+    let failed = ["abort", "error"];
+    Ok(by_reason.iter().filter(|(reason, _)| !failed.contains(&reason.as_str())).map(|r| r.1).sum())
+}
+
+/// With the requests in agreement: do the tokens agree too, but for those of `extra` requests?
+fn tokens(scope: &Scope<'_>, result: &ClientResult, extra: f64) -> Result<Verdict, Missing> {
+    let requests = result.completed as f64;
+    let beside = match extra {
+        0.0 => String::new(),
+        n => format!(", and {} of its own", plural(n, "untimed request")),
+    };
+    // Tokens of requests that were given up are generated too: count those of finished ones.
+    let server = scope
+        .counter(Signal::FinishedTokens)
+        .or_else(|_| scope.counter(Signal::GenerationTokens))?
+        .total;
+    let Some(client) = result.output_tokens.map(|n| n as f64) else {
+        return Ok(Verdict::pass(format!(
+            "client and server agree on {}{beside}; the result has no output tokens",
+            plural(requests, "request")
+        )));
+    };
+    let facts = |verdict: Verdict| {
+        verdict.with("server_output_tokens", server).with("client_output_tokens", client)
+    };
+    let most = scope.point.params.get("output_len").and_then(|v| v.parse::<f64>().ok());
+    let each = most.unwrap_or_else(|| (client.max(server) / requests.max(1.0)).ceil());
+    let more = server - client;
+    if more < 0.0 || more > extra * each {
+        let own = match result.retokenized {
+            Some(own) if own as f64 != client => {
+                format!(" (by its own tokenizer {})", count(own as f64))
+            }
+            _ => String::new(),
+        };
+        return Ok(facts(Verdict::warn(format!(
+            "both count {}{beside}, but the server generated {} output tokens and the load tool \
+             counts {}{own}",
+            plural(requests, "request"),
+            count(server),
+            count(client)
+        ))));
+    }
+    Ok(facts(Verdict::pass(format!(
+        "client and server agree: {}, {} output tokens{beside}",
+        plural(requests, "request"),
+        count(client)
+    ))))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use crate::finding::Status;
+    use crate::tripwire::example::{Case, Mutation};
+
+    pub(in crate::tripwire) const CASES: &[Case] = &[
+        Case {
+            name: "agree",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":32,"completed":32,"total_output_tokens":32000}
+== before
+vllm:request_success_total{finished_reason="length"} 9
+vllm:request_success_total{finished_reason="abort"} 0
+vllm:generation_tokens_total 144
+== after
+vllm:request_success_total{finished_reason="length"} 41
+vllm:request_success_total{finished_reason="abort"} 3
+vllm:generation_tokens_total 32144
+"#,
+            status: Status::Pass,
+            says: &["agree: 32 requests, 32,000 output tokens"],
+        },
+        Case {
+            name: "other traffic",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":32,"completed":32,"total_output_tokens":3200}
+== before
+vllm:request_success_total{finished_reason="length"} 9
+vllm:generation_tokens_total 144
+== after
+vllm:request_success_total{finished_reason="length"} 541
+vllm:generation_tokens_total 9144
+"#,
+            status: Status::Fail,
+            says: &["finished 532 requests, 500 more"],
+        },
+        Case {
+            name: "more completed than finished",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":32,"completed":32,"total_output_tokens":3200}
+== before
+vllm:request_success_total{finished_reason="length"} 0
+== after
+vllm:request_success_total{finished_reason="length"} 30
+"#,
+            status: Status::Fail,
+            says: &["30 requests, 2 fewer"],
+        },
+        Case {
+            name: "its own test request",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":32,"completed":32,"total_output_tokens":3200}
+== output
+Starting initial single prompt test run...
+Initial test run completed. Starting main benchmark run...
+== before
+vllm:request_success_total{finished_reason="length"} 0
+vllm:generation_tokens_total 0
+== after
+vllm:request_success_total{finished_reason="length"} 33
+vllm:generation_tokens_total 3300
+"#,
+            status: Status::Pass,
+            says: &["32 requests, 3,200 output tokens, and 1 untimed request of its own"],
+        },
+        Case {
+            name: "one too many and nothing tells whose",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":32,"completed":32,"total_output_tokens":3200}
+== before
+vllm:request_success_total{finished_reason="length"} 0
+vllm:generation_tokens_total 0
+== after
+vllm:request_success_total{finished_reason="length"} 33
+vllm:generation_tokens_total 3300
+"#,
+            status: Status::Unknown,
+            says: &["1 request more"],
+        },
+        Case {
+            name: "sglang's warm-up",
+            evidence: r#"
+== result
+{"backend":"sglang","completed":32,"total_output_tokens":3200,"total_output_tokens_retokenized":3190}
+== before
+sglang:num_requests_total 5
+sglang:generation_tokens_total 50
+== after
+sglang:num_requests_total 38
+sglang:generation_tokens_total 3350
+"#,
+            status: Status::Pass,
+            says: &["32 requests, 3,200 output tokens, and 1 untimed"],
+        },
+        Case {
+            name: "tokens the client did not see",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":100,"completed":100,"total_output_tokens":0}
+== before
+vllm:request_success_total{finished_reason="length"} 0
+vllm:generation_tokens_total 0
+== after
+vllm:request_success_total{finished_reason="length"} 100
+vllm:generation_tokens_total 12800
+"#,
+            status: Status::Warn,
+            says: &["generated 12,800 output tokens and the load tool counts 0"],
+        },
+        Case {
+            name: "no result",
+            evidence: "== before\nvllm:request_success_total 0\n== after\n",
+            status: Status::Unknown,
+            says: &["--result"],
+        },
+    ];
+
+    pub(in crate::tripwire) const MUTATION: Mutation = Mutation {
+        case: "agree",
+        find: "{finished_reason=\"length\"} 41",
+        replace: "{finished_reason=\"length\"} 44",
+        becomes: Status::Fail,
+    };
+}
