@@ -29,7 +29,7 @@ pub(crate) fn milliseconds(program: &Path, args: &[&str], runs: usize) -> f64 {
 }
 
 /// How long each recorder is watched, after `SETTLE`.
-const WATCHED: Duration = Duration::from_secs(60);
+const WATCHED: Duration = Duration::from_mins(1);
 const SETTLE: Duration = Duration::from_secs(3);
 
 /// `watch` at 4 Hz against a server that serves the exposition.
