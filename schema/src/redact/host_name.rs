@@ -68,7 +68,7 @@ impl Rule for HostName {
     fn cases(&self) -> Cases {
         Cases {
             masks: &[
-                ("on gpu-17.corp.example and GPU-17:", "on host-1 and host-2:"),
+                ("on gpu-17.corp.example and GPU-17:", "on host-1 and host-1:"),
                 ("http://gpu3:8000/metrics", "http://host-1:8000/metrics"),
                 ("tcp://node-a.site.org:29500,", "tcp://host-1:29500,"),
                 ("n07:123:456 [0] NCCL INFO x", "host-1:123:456 [0] NCCL INFO x"),

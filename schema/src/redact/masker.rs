@@ -46,6 +46,8 @@ pub struct Masker {
     known: Option<Known>,
     numbers: Numbers,
     counts: BTreeMap<String, u64>,
+    /// The logs in which something goes on, by source and stream.
+    logs: HashMap<(u64, Vec<u8>), Lines>,
     on: bool,
 }
 
@@ -53,7 +55,14 @@ impl Masker {
     /// A masker that knows these values beforehand.
     pub fn new(seeds: Seeds) -> Self {
         let known = Known::new(&seeds);
-        Self { seeds, known, numbers: Numbers::new(), counts: BTreeMap::new(), on: true }
+        Self {
+            seeds,
+            known,
+            numbers: Numbers::new(),
+            counts: BTreeMap::new(),
+            logs: HashMap::new(),
+            on: true,
+        }
     }
 
     /// A masker that changes nothing, for a writer that passes on what is masked already.
@@ -69,17 +78,22 @@ impl Masker {
     /// Masks a text line by line; the number of line feeds stays the same. Give whole lines: a
     /// secret that is cut in two is not recognised.
     pub fn text<'a>(&mut self, text: &'a [u8]) -> Cow<'a, [u8]> {
-        if !self.on || !self.is_worth_a_look(text) {
+        self.lines(&mut Lines::default(), text)
+    }
+
+    /// Masks the next lines of a text that comes piece by piece; `lines` remembers what goes on from
+    /// line to line, one for each text. The same as [`Masker::text`] over all of it.
+    pub fn lines<'a>(&mut self, lines: &mut Lines, text: &'a [u8]) -> Cow<'a, [u8]> {
+        if !self.on || (lines.open.is_none() && !self.is_worth_a_look(text)) {
             return Cow::Borrowed(text);
         }
-        let mut lines = Lines::default();
         let mut out: Vec<u8> = Vec::new();
         let mut copied = 0;
         let mut at = 0;
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
             let len = memchr(b'\n', rest).map_or(rest.len(), |feed| feed + 1);
             let line = rest.get(..len).unwrap_or(rest);
-            if let Some(masked) = self.masked(&mut lines, line) {
+            if let Some(masked) = self.masked(lines, line) {
                 out.extend_from_slice(text.get(copied..at).unwrap_or_default());
                 out.extend_from_slice(&masked);
                 copied = at + len;
@@ -93,13 +107,14 @@ impl Masker {
         Cow::Owned(out)
     }
 
-    /// Masks the next line of a text that comes piece by piece; `lines` remembers what goes on from
-    /// line to line, one for each text. The same as [`Masker::text`] over all of it.
-    pub fn line<'a>(&mut self, lines: &mut Lines, line: &'a [u8]) -> Cow<'a, [u8]> {
-        if !self.on || (lines.open.is_none() && !self.is_worth_a_look(line)) {
-            return Cow::Borrowed(line);
+    /// Masks the next bytes of a log, one of several that come in turns.
+    pub(super) fn log<'a>(&mut self, src: u64, stream: &[u8], text: &'a [u8]) -> Cow<'a, [u8]> {
+        let mut lines = self.logs.remove(&(src, stream.to_vec())).unwrap_or_default();
+        let masked = self.lines(&mut lines, text);
+        if lines.open.is_some() {
+            self.logs.insert((src, stream.to_vec()), lines);
         }
-        self.masked(lines, line).map_or(Cow::Borrowed(line), Cow::Owned)
+        masked
     }
 
     /// False when no rule can find anything in `text`.
@@ -192,7 +207,9 @@ impl Masker {
 
     /// Masks one record, a MessagePack map as [`crate::record::Record::encode`] writes it: every
     /// string and binary value, and the keys of inner maps. Its own keys and its kind stay. An array
-    /// under the key `argv` is masked as arguments.
+    /// under the key `argv` is masked as arguments. What goes on from one `log` record to the next of
+    /// the same source and stream is followed, and `ends` moves with a body that changes. Bytes that
+    /// are no whole record become a record of kind `unreadable`.
     pub fn record<'a>(&mut self, raw: &'a [u8]) -> Cow<'a, [u8]> {
         if self.on { msgpack::mask(self, raw) } else { Cow::Borrowed(raw) }
     }
@@ -267,7 +284,7 @@ impl Masker {
 }
 
 /// Where a text that comes line by line stands: inside a private key, for example.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub struct Lines {
     open: Option<Open>,
 }
@@ -280,6 +297,7 @@ impl std::fmt::Debug for Lines {
 }
 
 /// A rule that goes on, and the bytes of its lines so far.
+#[derive(Clone)]
 struct Open {
     rule: &'static dyn Rule,
     bytes: usize,

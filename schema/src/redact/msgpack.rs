@@ -48,6 +48,8 @@ impl<'a> Walk<'_, 'a> {
     fn record(&mut self) -> Option<usize> {
         let (Item::Map(entries), mut at) = step(self.raw, 0).ok()? else { return None };
         let mut is_log = false;
+        let mut src = 0;
+        let mut stream: &[u8] = b"";
         let mut body = None;
         for _ in 0..entries {
             let (key, value_at) = step(self.raw, at).ok()?;
@@ -60,8 +62,20 @@ impl<'a> Walk<'_, 'a> {
                 }
                 b"argv" => self.argv(value_at)?,
                 b"packages" | b"libraries" => self.versions(value_at)?,
+                b"src" if is_log => {
+                    src = read_int(&mut self.raw.get(value_at..)?).ok()?;
+                    step(self.raw, value_at).ok()?.1
+                }
+                b"stream" if is_log => {
+                    let (stream_item, end) = step(self.raw, value_at).ok()?;
+                    if let Item::Str { at, len, .. } = stream_item {
+                        stream = self.raw.get(at..at + len)?;
+                    }
+                    self.value(value_at, DEPTH)?;
+                    end
+                }
                 b"body" if is_log => {
-                    let (end, changed) = self.text(value_at)?;
+                    let (end, changed) = self.log(value_at, src, stream)?;
                     body = changed;
                     end
                 }
@@ -77,19 +91,27 @@ impl<'a> Walk<'_, 'a> {
         let depth = depth.checked_sub(1)?;
         match step(self.raw, at).ok()? {
             (Item::Scalar, next) => Some(next),
-            (Item::Str { .. }, _) => Some(self.text(at)?.0),
+            (Item::Str { at: from, len, text }, next) => {
+                let masked = self.masker.text(self.raw.get(from..from + len)?);
+                if let Cow::Owned(masked) = masked {
+                    self.put(at, next, &masked, text);
+                }
+                Some(next)
+            }
             (Item::Array(n), next) => self.array(n, next, depth),
             (Item::Map(n), next) => self.map(n, next, depth),
         }
     }
 
-    /// Masks the string at `at`; the offset behind it, and where it changed what it was and is.
-    fn text(&mut self, at: usize) -> Option<(usize, Option<Change<'a>>)> {
+    /// Masks the body of a log; gives the offset behind it, and what it was and is if it changed.
+    fn log(&mut self, at: usize, src: u64, stream: &[u8]) -> Option<(usize, Option<Change<'a>>)> {
         let (Item::Str { at: from, len, text }, next) = step(self.raw, at).ok()? else {
             return Some((self.value(at, DEPTH)?, None));
         };
         let before = self.raw.get(from..from + len)?;
-        let Cow::Owned(after) = self.masker.text(before) else { return Some((next, None)) };
+        let Cow::Owned(after) = self.masker.log(src, stream, before) else {
+            return Some((next, None));
+        };
         self.put(at, next, &after, text);
         Some((next, Some(Change { before, after })))
     }
@@ -322,6 +344,35 @@ mod tests {
         let text = log(&[&b"swordfish\n"[..], &b"x ".repeat(150), b"\n"].concat(), &[10, 301]);
         let Record::Log(masked) = decoded(&masker().record(&encoded(text))) else { panic!() };
         assert_eq!(masked.ends, [11, 301]);
+    }
+
+    #[test]
+    fn a_key_goes_on_in_the_next_record_of_the_same_log() {
+        let mut masker = masker();
+        let mut body = |src: u32, stream: &str, body: &str| {
+            let raw = encoded(crate::record::Log {
+                t: 1,
+                src,
+                stream: stream.into(),
+                off: 0,
+                len: 1,
+                body: serde_bytes::ByteBuf::from(body),
+                ends: vec![],
+                dts: None,
+                how: "tail".into(),
+            });
+            let Record::Log(log) = decoded(&masker.record(&raw)) else { panic!("another kind") };
+            String::from_utf8(log.body.into_vec()).unwrap()
+        };
+        body(0, "stderr", "-----BEGIN PRIVATE KEY-----\n");
+        assert_eq!(body(0, "stdout", "MIIE\n"), "MIIE\n");
+        assert_eq!(body(1, "stderr", "MIIE\n"), "MIIE\n");
+        assert_eq!(body(0, "stderr", "MIIE\nabc\n"), "<private_key-1>\n<private_key-2>\n");
+        assert_eq!(
+            body(0, "stderr", "d\n-----END PRIVATE KEY-----\nx\n").split('\n').nth(2),
+            Some("x")
+        );
+        assert_eq!(body(0, "stderr", "MIIE\n"), "MIIE\n");
     }
 
     #[test]

@@ -109,7 +109,7 @@ mod tests {
         let mut lines = Lines::default();
         let by_line: Vec<u8> = KEY
             .split_inclusive('\n')
-            .flat_map(|line| masker.line(&mut lines, line.as_bytes()).into_owned())
+            .flat_map(|line| masker.lines(&mut lines, line.as_bytes()).into_owned())
             .collect();
         assert_eq!(by_line, expected.as_bytes());
     }

@@ -145,7 +145,7 @@ impl Known {
             secrets: Literals::new(forms, false)?,
             users: Literals::new(itself(&seeds.users), false)?,
             homes: Literals::new(itself(&seeds.homes), false)?,
-            hosts: Literals::new(itself(&seeds.hosts), true)?,
+            hosts: Literals::new(hosts(&seeds.hosts), true)?,
             words: Literals::new(itself(&seeds.words), true)?,
         })
     }
@@ -156,6 +156,16 @@ impl Known {
             .iter()
             .any(|literals| literals.is_in(text))
     }
+}
+
+/// Each host name with the name it goes by: a short one goes by the full one that it begins.
+fn hosts(names: &[Vec<u8>]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let full = |short: &Vec<u8>| {
+        let begins =
+            |name: &&Vec<u8>| name.strip_prefix(&short[..]).is_some_and(|r| r.starts_with(b"."));
+        names.iter().find(begins).unwrap_or(short).clone()
+    };
+    names.iter().map(|name| (name.clone(), full(name))).collect()
 }
 
 /// Literal values, the longest first, each in several forms.
