@@ -6,7 +6,7 @@
 use crate::limits::{Limits, PART_BYTES};
 use crate::prom::{self, Problem};
 use crate::record::{Bytes, Family, Record, Scrape, Series, Shape, Text, TextBody, Values};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What is known of a reading besides its values.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -50,6 +50,8 @@ pub struct Encoder {
     meta: BTreeMap<String, Family>,
     /// Shape id by the series ids it lists.
     shapes: HashMap<Vec<u32>, u32>,
+    /// Shapes written since the last keyframe: a reader that began there knows no others.
+    declared: HashSet<u32>,
     /// The last reading's shape.
     shape: Vec<u32>,
     shape_id: Option<u32>,
@@ -78,6 +80,7 @@ impl Encoder {
             ids: HashMap::new(),
             meta: BTreeMap::new(),
             shapes: HashMap::new(),
+            declared: HashSet::new(),
             shape: Vec::new(),
             shape_id: None,
             values: Vec::new(),
@@ -243,7 +246,7 @@ impl Encoder {
             let id = *self.shapes.entry(shape.clone()).or_insert(next);
             self.shape_id = Some(id);
             self.shape = shape;
-            if id == next && !keyframe {
+            if !keyframe && self.declared.insert(id) {
                 out.push(self.shape_record(head.t));
             }
         }
@@ -299,9 +302,11 @@ impl Encoder {
     }
 
     /// The dictionary and the shape in force, for a reader that begins here.
-    fn restate(&self, t: u64, out: &mut Vec<Record>) {
+    fn restate(&mut self, t: u64, out: &mut Vec<Record>) {
         out.push(self.series(t, 0, self.names.clone(), self.meta.clone()));
         out.push(self.shape_record(t));
+        self.declared.clear();
+        self.declared.extend(self.shape_id);
     }
 
     fn full(&mut self, head: &ReadingHead) -> Scrape {
@@ -705,6 +710,14 @@ mod tests {
         encoder.exposition(&head(2), b"a 5\nb 2\n", true, None, &mut out);
         let mut decoder = Decoder::default();
         assert_eq!(decoded(&mut decoder, &out).unwrap(), parsed("a 5\nb 2\n"));
+        out.clear();
+        encoder.exposition(&head(3), b"a 6\n", false, None, &mut out);
+        let back = decoded(&mut decoder, &out);
+        assert_eq!(
+            back.unwrap(),
+            parsed("a 6\n"),
+            "a shape from before the keyframe is told again"
+        );
     }
 
     #[test]
