@@ -20,6 +20,9 @@ const TOTAL: Duration = Duration::from_secs(20);
 /// request that crosses the close would fail for no fault of the server.
 const IDLE: Duration = Duration::from_secs(4);
 
+/// Connections kept open to one address: one for each source that is read there.
+const CONNECTIONS: usize = 16;
+
 /// What came back with a status below 300.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
@@ -76,7 +79,7 @@ impl Client {
             .default_headers(headers)
             .user_agent(concat!("inferlint-record/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT)
-            .pool_max_idle_per_host(1)
+            .pool_max_idle_per_host(CONNECTIONS)
             .pool_idle_timeout(IDLE)
             .http1_only()
             .build()

@@ -54,13 +54,23 @@ pub(crate) async fn snapshot(plan: &Plan, voice: &Voice) -> Result<(), Error> {
     let mut signals = Signals::listen()?;
     let client = client()?;
     let clock = Clock::start();
-    let found = metrics::discover(&client, plan).await;
+    let found = tokio::select! {
+        found = metrics::discover(&client, plan) => found,
+        _ = signals.next() => return Err(nothing_recorded()),
+    };
     judge(plan, &found, voice)?;
     let mut session = Session::open(plan, place, clock, BTreeMap::new())?;
-    for metrics in session.declare(found, &client) {
-        session.read_once(metrics).await;
-    }
-    finish(session.seal("finished", &mut signals).await?, voice)
+    let sources = session.declare(found, &client);
+    let reading = async {
+        for metrics in sources {
+            session.read_once(metrics).await;
+        }
+    };
+    let how = tokio::select! {
+        () = reading => "finished",
+        stop = signals.next() => stop.how(),
+    };
+    finish(session.seal(how, &mut signals).await?, voice)
 }
 
 fn client() -> Result<Client, Error> {

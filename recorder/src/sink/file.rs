@@ -172,6 +172,12 @@ impl Place {
                 format!("the bundle is whole and stays at {}", self.part.display()),
             )
         };
+        if fstat(&*file.file).is_ok_and(|stat| stat.st_nlink == 0) {
+            return Err(Error::could_not(
+                format!("{} was removed while it was being written", self.part.display()),
+                "record again, into a folder that stays",
+            ));
+        }
         file.file.sync_all().map_err(|error| kept("write", &error))?;
         let named = if self.force {
             renameat(&self.folder, &self.part_name, &self.folder, &self.name)
@@ -366,6 +372,15 @@ mod tests {
         assert!(error.help.contains("run.ilb.part"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), b"theirs");
         assert_eq!(fs::read(folder.path().join("run.ilb.part")).unwrap(), b"ours");
+    }
+
+    #[test]
+    fn a_bundle_that_was_removed_meanwhile_is_said_to_be_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::check(&folder.path().join("run.ilb"), false).unwrap();
+        let file = write(&place, b"ours");
+        fs::remove_file(place.part()).unwrap();
+        assert!(place.publish(&file).unwrap_err().what.contains("was removed"));
     }
 
     #[test]
