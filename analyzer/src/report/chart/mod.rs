@@ -17,7 +17,7 @@ use draw::{Drawing, NARROW, Size, WIDE};
 use maud::{Markup, html};
 
 /// Most rows of a chart's data table.
-const ROWS: f64 = 40.0;
+const ROWS: usize = 40;
 /// Lines that have a look of their own; further ones are left to the table.
 pub(super) const LINES: &[&str] =
     &["line0", "line1", "line2", "line3", "line4", "line5", "line6", "line7"];
@@ -230,9 +230,12 @@ impl Chart {
     /// The data in rows of equal length: the value, or lowest to highest.
     fn table(&self) -> Markup {
         let length = self.span.1 - self.span.0;
-        let step = scale::Axis::time(self.span, ROWS as usize).step();
+        // A row shorter than the sampling interval would be empty more often than not.
+        let samples = self.lines.iter().map(|line| line.samples.len()).max().unwrap_or(0);
+        let most = (samples / 2).clamp(1, ROWS);
+        let step = scale::Axis::time(self.span, most).step();
         let first = (self.span.0 / step).floor();
-        let rows = ((length / step).ceil() + 1.0).min(ROWS + 2.0) as usize;
+        let rows = (((length / step).ceil() + 1.0) as usize).min(ROWS + 2);
         html! {
             table {
                 caption { "Lowest to highest sample in each " (seconds(step)) "; — where there is none." }

@@ -118,7 +118,7 @@ fn file(account: &Account) -> Markup {
     let end = account.file.segments.iter().find_map(|segment| segment.end.as_ref());
     let size = format!("{}, {} unpacked", bytes(account.file.bytes), bytes(unpacked));
     html! {
-        table.full {
+        table.keys {
             caption { "The file" }
             thead.sr { tr { th scope="col" { "what" } th scope="col" { "value" } } }
             tbody {

@@ -1,12 +1,13 @@
 //! What happened at one load point: a paragraph and its headline figures.
 
-use super::{View, duration, heading};
+use super::{View, at_work, duration, heading};
 use crate::engine::Signal;
-use crate::evidence::{Group, Scope};
-use crate::finding::Status;
+use crate::evidence::{Group, Scope, Track};
+use crate::finding::{Finding, Status};
 use crate::number::{count, grouped, percent, plural};
 use crate::report::shown::Shown;
 use maud::{Markup, html};
+use serde_json::Value;
 
 /// The paragraph and the tiles of one view.
 pub(in crate::report) fn section(view: &View<'_>) -> Markup {
@@ -28,7 +29,7 @@ pub(in crate::report) fn section(view: &View<'_>) -> Markup {
 #[derive(Debug, Default)]
 struct Figures {
     requested: Option<f64>,
-    /// Length of the load, ns.
+    /// How long the server was at work, ns.
     length: Option<i64>,
     finished: Option<f64>,
     tokens: Option<f64>,
@@ -39,8 +40,8 @@ struct Figures {
     preemptions: Option<f64>,
     /// What the engine calls a preemption.
     preemption: &'static str,
-    /// What the engine's "running" counts.
-    ran: &'static str,
+    /// The gauges do not show the moment they are read at: only their highest values are said.
+    lags: bool,
     rejections: Option<f64>,
     /// Output tokens a second while at least one request ran.
     busy_rate: Option<f64>,
@@ -54,9 +55,12 @@ impl Figures {
         let total = |signal| scope.counter(signal).ok().map(|counted| counted.total);
         let gauge = |signal| scope.track(signal).ok();
         let highest = |values: &[Option<f64>]| values.iter().flatten().copied().reduce(f64::max);
+        let lags = engine.is_some_and(|engine| engine.gauges_lag.is_some());
         let running = gauge(Signal::Running);
-        let totals = running.as_ref().map(crate::evidence::Track::total).unwrap_or_default();
-        let busy = busy(running.as_ref().map_or(&[][..], |track| &track.times), &totals);
+        let totals = running.as_ref().map(Track::total).unwrap_or_default();
+        let times = running.as_ref().map_or(&[][..], |track| &track.times);
+        let busy = busy(times, &totals).filter(|_| !lags);
+        let waiting = gauge(Signal::Waiting).filter(|_| !lags);
         let cache = gauge(Signal::KvUsage);
         let cache = cache.iter().flat_map(|track| &track.replicas).filter_map(|(_, v)| highest(v));
         let result = scope.point.result.as_ref();
@@ -64,23 +68,16 @@ impl Figures {
         let tokens = total(Signal::GenerationTokens);
         Self {
             requested: scope.requested().map(|asked| asked.at_once),
-            length: scope
-                .windows()
-                .ok()
-                .map(|windows| windows.inner.1.saturating_sub(windows.inner.0)),
+            length: at_work(scope).map(|(begin, end)| end.saturating_sub(begin)),
             finished: total(Signal::Finished),
             tokens,
             peak_running: highest(&totals),
             mean_running: busy.map(|busy| busy.mean),
-            peak_waiting: gauge(Signal::Waiting).and_then(|track| highest(&track.total())),
+            peak_waiting: waiting.and_then(|track| highest(&track.total())),
             peak_cache: cache.reduce(f64::max),
             preemptions: total(Signal::Preemptions),
             preemption: engine.map_or("preemption", |engine| engine.preemption),
-            ran: if engine.is_some_and(|engine| engine.gauges_lag.is_some()) {
-                "admitted"
-            } else {
-                "ran"
-            },
+            lags,
             rejections: total(Signal::Rejections).filter(|count| *count > 0.0),
             busy_rate: tokens.zip(busy).map(|(tokens, busy)| tokens / busy.seconds),
             client_rate: result.and_then(|result| {
@@ -109,29 +106,32 @@ impl Figures {
         }
         match (self.finished, self.tokens) {
             (Some(finished), Some(tokens)) => text.push(format!(
-                "It finished {} and generated {}.",
+                "The server finished {} and generated {}.",
                 plural(finished, "request"),
                 plural(tokens, "token")
             )),
-            (None, Some(tokens)) => text.push(format!("It generated {}.", plural(tokens, "token"))),
+            (None, Some(tokens)) => {
+                text.push(format!("The server generated {}.", plural(tokens, "token")));
+            }
             (Some(finished), None) => {
-                text.push(format!("It finished {}.", plural(finished, "request")));
+                text.push(format!("The server finished {}.", plural(finished, "request")));
             }
             (None, None) => {}
         }
         if let Some(refused) = self.rejections {
             text.push(format!("It refused {}.", plural(refused, "request")));
         }
-        if let Some(peak) = self.peak_running {
-            let mean = self
-                .mean_running
-                .map(|mean| format!(", {} on average while it was busy", grouped(mean, 1)));
-            text.push(format!(
-                "At most {} {} at once{}.",
+        match (self.peak_running, self.mean_running) {
+            (Some(peak), _) if self.lags => {
+                text.push(format!("As many as {} were seen admitted at once.", count(peak)));
+            }
+            (Some(peak), Some(mean)) => text.push(format!(
+                "At most {} ran at once, {} on average while it was busy.",
                 count(peak),
-                self.ran,
-                mean.unwrap_or_default()
-            ));
+                grouped(mean, 1)
+            )),
+            (Some(peak), None) => text.push(format!("At most {} ran at once.", count(peak))),
+            (None, _) => {}
         }
         if let Some(waiting) = self.peak_waiting {
             text.push(match waiting {
@@ -160,28 +160,41 @@ impl Figures {
         }
     }
 
+    /// The server's rate, and what the load tool says of it.
+    fn rate(&self) -> Markup {
+        let (value, note) = match (self.busy_rate, self.client_rate) {
+            (Some(busy), Some(client)) => {
+                (Some(busy), format!("while busy; the load tool says {}", grouped(client, 1)))
+            }
+            (Some(busy), None) => (Some(busy), "while busy; no figure of the load tool".into()),
+            (None, client) => (client, "as the load tool has it".into()),
+        };
+        tile("Output tokens/s", value.map(|rate| grouped(rate, 1)), None, &note)
+    }
+
     fn tiles(&self, view: &View<'_>) -> Markup {
         let known =
             [self.peak_running, self.preemptions, self.busy_rate, self.ttft_ms.0, self.peak_cache];
         if known.iter().all(Option::is_none) {
             return html! {};
         }
+        let number = |f: &&Finding, key: &str| f.evidence.get(key).and_then(Value::as_f64);
         // The gauge counts in blocks out of one less only where the check of that passed.
         let mut passed = view.findings.iter().filter(|finding| finding.status == Status::Pass);
-        let blocks = passed.find_map(|f| f.evidence.get("num_gpu_blocks")?.as_f64());
+        let blocks = passed.find_map(|finding| number(finding, "num_gpu_blocks"));
+        // Where no counter has them, the log may.
+        let logged = || view.findings.iter().find_map(|finding| number(finding, "preemptions"));
+        let preemptions = self.preemptions.or_else(logged);
         html! {
             dl.tiles {
                 (tile(
-                    if self.ran == "ran" { "Ran at once" } else { "Admitted at once" },
+                    if self.lags { "Admitted at once" } else { "Ran at once" },
                     self.peak_running.map(count),
                     self.requested.map(|asked| format!("of {}", count(asked))),
                     match self.requested { Some(_) => "most seen, of those asked for", None => "most seen" },
                 ))
-                (tile(&capital(self.preemption), self.preemptions.map(count), None, "requests computed again"))
-                (tile("Output tokens/s", self.busy_rate.map(|rate| grouped(rate, 1)), None, &match self.client_rate {
-                    Some(rate) => format!("while busy; the load tool says {}", grouped(rate, 1)),
-                    None => "while busy; no figure of the load tool".into(),
-                }))
+                (tile(&capital(self.preemption), preemptions.map(count), None, "requests computed again"))
+                (self.rate())
                 (tile("Time to first token", self.ttft_ms.0.map(milliseconds), None, &match self.ttft_ms.1 {
                     Some(p99) => format!("median, as the load tool has it; p99 {}", milliseconds(p99)),
                     None => "median, as the load tool has it".into(),

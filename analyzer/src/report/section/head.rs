@@ -1,6 +1,6 @@
 //! What ran, when, for how long, and how it came out.
 
-use super::duration;
+use super::{at_work, duration};
 use crate::evidence::{Point, Run, Scope};
 use crate::report::shown::Shown;
 use maud::{Markup, html};
@@ -63,13 +63,16 @@ pub(in crate::report) fn facts(run: &Run) -> Markup {
     }
 }
 
-/// How long load ran, in words: the load commands, else the time the server was at work.
+/// How long load ran, in words: the load commands, else the time the server was at work, else as the
+/// load tool has it.
 fn load(run: &Run) -> Option<String> {
     let groups = run.groups();
     let length = |point: &Point| {
-        let windows = groups.iter().filter_map(|group| Scope { run, point, group }.windows().ok());
-        let (begin, end) = point.command.or_else(|| windows.map(|w| w.inner).next())?;
-        (end < i64::MAX).then_some(end.saturating_sub(begin))
+        let mut scopes = groups.iter().map(|group| Scope { run, point, group });
+        let known = point.command.or_else(|| scopes.find_map(|scope| at_work(&scope)));
+        let known = known.filter(|(_, end)| *end < i64::MAX);
+        let told = || Some((point.result.as_ref()?.duration_s? * 1e9) as i64);
+        known.map(|(begin, end)| end.saturating_sub(begin)).or_else(told)
     };
     let lengths: Vec<i64> = run.points.iter().filter_map(length).collect();
     match lengths.as_slice() {

@@ -9,7 +9,7 @@ pub(super) mod points;
 pub(super) mod timeline;
 pub(super) mod verdicts;
 
-use crate::evidence::{Point, Run};
+use crate::evidence::{Point, Run, Scope};
 use crate::finding::{Finding, Status};
 use crate::number;
 use maud::{Markup, html};
@@ -55,6 +55,12 @@ impl View<'_> {
         let worst = self.worst_of(finding.tripwire)?;
         std::ptr::eq(worst, finding).then(|| self.anchor(finding.tripwire))
     }
+}
+
+/// From when to when the server was at work, in ns; `None` where its gauges do not show it.
+pub(super) fn at_work(scope: &Scope<'_>) -> Option<(i64, i64)> {
+    let shown = scope.engine().is_ok_and(|engine| engine.gauges_lag.is_none());
+    scope.windows().ok().filter(|_| shown).map(|windows| windows.inner)
 }
 
 /// A heading of a level that depends on where its part stands.

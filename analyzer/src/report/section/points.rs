@@ -17,9 +17,10 @@ pub(in crate::report) fn section(views: &[View<'_>]) -> Markup {
     html! {
         section aria-labelledby="points" {
             h2 id="points" { "Load points" }
+            p.soft { "Each load point against each tripwire. Every sign leads to its verdict." }
             div.scroll tabindex="0" role="region" aria-labelledby="points" {
                 table.matrix {
-                    caption { "Each load point against each tripwire. Every sign leads to its verdict." }
+                    caption.sr { "Load points and tripwires" }
                     thead { tr {
                         th scope="col" { "point" }
                         @for tripwire in &judged {

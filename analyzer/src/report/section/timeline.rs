@@ -9,6 +9,7 @@ use crate::report::chart::{
 };
 use crate::report::shown::Shown;
 use maud::{Markup, html};
+use std::ops::Range;
 
 /// Share of the load's length that is drawn before and after it.
 const MARGIN: f64 = 0.04;
@@ -66,8 +67,8 @@ struct Strip<'a> {
     run: &'a Run,
     points: &'a [&'a Point],
     group: &'a Group,
-    /// Where each load point's load begins and ends, ns.
-    loads: Vec<(i64, i64)>,
+    /// Where each load point's load begins and ends, ns; `None` where that is not known.
+    loads: Vec<Option<(i64, i64)>>,
     /// The instant that is 0 on the axis, ns.
     zero: i64,
     /// First and last instant drawn, ns.
@@ -87,17 +88,15 @@ impl<'a> Strip<'a> {
         let (Some(&first), Some(&last)) = (running.times.first(), running.times.last()) else {
             return Err("no reading has a time".into());
         };
-        let loads: Vec<(i64, i64)> = points
-            .iter()
-            .filter_map(|point| {
-                let windows = || Scope { run, point, group }.windows().ok();
-                point.command.or_else(|| windows().map(|windows| windows.inner))
-            })
+        let load = |point: &&Point| {
+            let scope = Scope { run, point, group };
+            let (begin, end) = point.command.or_else(|| super::at_work(&scope))?;
             // A load whose end was not recorded goes on to the last reading.
-            .map(|(begin, end)| (begin, end.min(last)))
-            .collect();
-        let begin = loads.iter().map(|load| load.0).min().unwrap_or(first);
-        let end = loads.iter().map(|load| load.1).max().unwrap_or(last);
+            Some((begin, end.min(last)))
+        };
+        let loads: Vec<Option<(i64, i64)>> = points.iter().map(load).collect();
+        let begin = loads.iter().flatten().map(|load| load.0).min().unwrap_or(first);
+        let end = loads.iter().flatten().map(|load| load.1).max().unwrap_or(last);
         let margin = (end.saturating_sub(begin) as f64 * MARGIN) as i64;
         let span = (begin.saturating_sub(margin).max(first), end.saturating_add(margin).min(last));
         if span.0 >= span.1 {
@@ -108,6 +107,10 @@ impl<'a> Strip<'a> {
 
     fn seconds(&self, t: i64) -> f64 {
         t.saturating_sub(self.zero) as f64 / 1e9
+    }
+
+    fn stretch(&self, ns: (i64, i64)) -> (f64, f64) {
+        (self.seconds(ns.0), self.seconds(ns.1))
     }
 
     fn charts(&self, key: &str) -> Vec<Chart> {
@@ -123,10 +126,11 @@ impl<'a> Strip<'a> {
         }
         let queued = waiting.map_or(String::new(), |waiting| format!(" and {}", waiting.metric));
         let about = format!(
-            "Requests the server worked on and requests in its queue: {}{queued} at each of {}{}.",
+            "Requests the server worked on and requests in its queue: {}{queued} at each of {}{}.{}",
             self.running.metric,
-            number::plural(self.running.times.len() as f64, "reading"),
+            number::plural(self.drawn(&self.running).len() as f64, "reading"),
             self.interval(),
+            self.caution(),
         );
         Chart { levels: self.levels(), ..self.frame(id, "Requests", about, Unit::Requests, lines) }
     }
@@ -146,7 +150,11 @@ impl<'a> Strip<'a> {
                 self.line("emptiest replica", 1, &usage, &across(&usage, f64::min)),
             ],
         };
-        let about = format!("Share of the KV cache that requests hold: {}.", usage.metric);
+        let about = format!(
+            "Share of the KV cache that requests hold: {}.{}",
+            usage.metric,
+            self.caution()
+        );
         Some(self.frame(id, "KV cache", about, Unit::Share, lines))
     }
 
@@ -160,21 +168,21 @@ impl<'a> Strip<'a> {
         lines: Vec<Line>,
     ) -> Chart {
         let named = self.points.len() > 1;
-        let name = |i: usize| {
-            let name = self.points.get(i).and_then(|point| point.name.as_deref());
-            name.filter(|_| named).map(Shown::name).unwrap_or_default()
-        };
-        let windows = self.loads.iter().enumerate().map(|(i, load)| Window {
-            name: name(i),
-            span: (self.seconds(load.0), self.seconds(load.1)),
+        let windows = self.points.iter().zip(&self.loads).filter_map(|(point, load)| {
+            let name = point.name.as_deref().filter(|_| named).map(Shown::name);
+            Some(Window { name: name.unwrap_or_default(), span: self.stretch((*load)?) })
         });
         Chart {
             id,
             title,
             about,
             unit,
-            origin: if self.loads.is_empty() { "the first reading" } else { "the load began" },
-            span: (self.seconds(self.span.0), self.seconds(self.span.1)),
+            origin: match self.loads.iter().flatten().count() {
+                0 => "the first reading",
+                1 => "the load began",
+                _ => "the first load began",
+            },
+            span: self.stretch(self.span),
             lines,
             levels: Vec::new(),
             windows: windows.collect(),
@@ -198,12 +206,21 @@ impl<'a> Strip<'a> {
             .collect()
     }
 
+    /// The readings that are drawn: those inside, and one on each side.
+    fn drawn(&self, track: &Track) -> Range<usize> {
+        let from = track.times.partition_point(|&t| t < self.span.0).saturating_sub(1);
+        let to = track.times.partition_point(|&t| t <= self.span.1) + 1;
+        from..to.min(track.times.len()).max(from)
+    }
+
     fn times(&self, track: &Track) -> Vec<f64> {
         track.times.iter().map(|&t| self.seconds(t)).collect()
     }
 
     fn line(&self, name: &str, look: usize, track: &Track, values: &[Option<f64>]) -> Line {
-        let times = self.times(track);
+        let drawn = self.drawn(track);
+        let times: Vec<f64> = self.times(track).drain(drawn.clone()).collect();
+        let values = values.get(drawn).unwrap_or_default();
         let samples: Vec<Sample> = times.iter().copied().zip(values.iter().copied()).collect();
         Line {
             name: Shown::name(name),
@@ -216,7 +233,7 @@ impl<'a> Strip<'a> {
     fn levels(&self) -> Vec<Level> {
         let asked = self.points.iter().zip(&self.loads).filter_map(|(point, load)| {
             let asked = Scope { run: self.run, point, group: self.group }.requested()?;
-            let span = (self.seconds(load.0), self.seconds(load.1));
+            let span = self.stretch(load.unwrap_or(self.span));
             Some(Level { name: "asked for", class: "level", value: asked.at_once, span })
         });
         let mut levels: Vec<Level> = asked.collect();
@@ -226,7 +243,7 @@ impl<'a> Strip<'a> {
         // was asked for would hide it.
         let asked = levels.iter().any(|level| Some(level.value) == limit);
         if let Some(value) = limit.filter(|limit| *limit <= 1.5 * highest && !asked) {
-            let span = (self.seconds(self.span.0), self.seconds(self.span.1));
+            let span = self.stretch(self.span);
             levels.push(Level { name: "server's limit", class: "limit", value, span });
         }
         levels
@@ -240,6 +257,7 @@ impl<'a> Strip<'a> {
         let totals = track.total();
         let pairs = totals.iter().zip(totals.iter().skip(1)).zip(track.times.iter().skip(1));
         pairs
+            .filter(|(_, t)| (self.span.0..=self.span.1).contains(*t))
             .filter_map(|((before, after), &t)| {
                 let count = (*after)? - (*before)?;
                 (count > 0.0).then(|| Mark { t: self.seconds(t), count })
@@ -258,6 +276,12 @@ impl<'a> Strip<'a> {
             })
             .map(|t| Event { t: self.seconds(t), name: "server restarted" })
             .collect()
+    }
+
+    /// Why the lines do not show the moment they stand at, for engines where they do not.
+    fn caution(&self) -> String {
+        let lag = self.run.engine.and_then(|engine| engine.gauges_lag);
+        lag.map_or(String::new(), |reason| format!(" Read with care: {reason}."))
     }
 
     /// `, one each 0.25 s`, where readings are regular enough to say so.
