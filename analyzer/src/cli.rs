@@ -235,6 +235,9 @@ pub struct Input {
     /// The load tool's output
     #[arg(long, value_name = "FILE", help_heading = "Loose files")]
     load_log: Option<PathBuf>,
+    /// A saved process table: ps -eo pid,ppid,stat,args, and nvidia-smi and ss below it
+    #[arg(long, value_name = "FILE", help_heading = "Loose files")]
+    process_table: Option<PathBuf>,
     /// The kernel's log (dmesg) around the server's end
     #[arg(long, value_name = "FILE", help_heading = "Loose files")]
     kernel_log: Option<PathBuf>,
@@ -268,6 +271,7 @@ impl From<Input> for Inputs {
                 series: input.series,
                 result: input.result,
                 load_log: input.load_log,
+                process_table: input.process_table,
                 kernel_log: input.kernel_log,
                 server_exit: input.server_exit,
             },

@@ -29,6 +29,8 @@ pub struct ClientResult {
     pub retokenized: Option<u64>,
     /// The tool's own duration in seconds.
     pub duration_s: Option<f64>,
+    /// Output tokens a second, as the tool says.
+    pub output_throughput: Option<f64>,
     /// Requests at once that were asked for. `None`: unlimited, or the file does not say.
     pub max_concurrency: Option<f64>,
     /// Requests a second that were asked for. `None`: unlimited, or the file does not say.
@@ -206,6 +208,7 @@ fn common(tool: &'static str, map: &Map<String, Value>) -> Option<ClientResult> 
         input_tokens: count(map, "total_input_tokens"),
         output_tokens: count(map, "total_output_tokens"),
         duration_s: number(map, "duration"),
+        output_throughput: number(map, "output_throughput"),
         max_concurrency: number(map, "max_concurrency"),
         rate: number(map, "request_rate"),
         latencies,

@@ -14,6 +14,7 @@ impl Run {
             exit: self.exit_before_the_end(),
             kernel: self.kernel_log.as_deref().map(Kernel::read),
             holders: self.holders(),
+            unowned_mib: self.unowned_mib(),
             ..Aside::default()
         }
     }
@@ -29,6 +30,14 @@ impl Run {
         }
         let signal = exit.signal.and_then(|signal| i32::try_from(signal).ok());
         signal.map(|signal| 128 + signal).or(exit.status.and_then(|s| i32::try_from(s).ok()))
+    }
+
+    /// GPU memory in use while no visible process holds any, in MiB.
+    fn unowned_mib(&self) -> Option<u64> {
+        let table = self.table.as_ref().filter(|table| table.holders_seen)?;
+        let held = self.processes.iter().any(|process| process.gpu_bytes.is_some());
+        let used: u64 = table.cards.iter().map(|card| card.used_mib).sum();
+        (!held && used > 0).then_some(used)
     }
 
     /// Processes with GPU memory, and engine workers, that are not of the server that was recorded.

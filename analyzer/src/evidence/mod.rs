@@ -49,6 +49,8 @@ pub struct Run {
     pub gates: Vec<record::Gate>,
     /// Processes as they were seen.
     pub processes: Vec<record::Process>,
+    /// What a saved process table holds besides its processes.
+    pub table: Option<Table>,
     /// The kernel's log.
     pub kernel_log: Option<Vec<u8>>,
     /// Most requests the server runs at once, as its log tells.
@@ -103,8 +105,8 @@ pub struct Source {
     pub summed: Option<Recording>,
     /// Addresses that answered, with the reading from which on.
     pub peers: Vec<(usize, String)>,
-    /// When a lifetime of the source ended, in ns, and why that is thought.
-    pub epoch_ends: Vec<(i64, String)>,
+    /// Lifetimes of the source that began or ended.
+    pub epochs: Vec<record::Epoch>,
     /// False when the readings' times are not known, only their order.
     pub timed: bool,
 }
@@ -158,6 +160,26 @@ impl Log {
         let after = self.times.partition_point(|&(line, _)| line <= number);
         after.checked_sub(1).and_then(|i| self.times.get(i)).map(|&(_, t)| t)
     }
+}
+
+/// A process table that somebody saved; its processes are [`Run::processes`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Table {
+    /// GPUs with their memory.
+    pub cards: Vec<Card>,
+    /// The processes that hold GPU memory were asked for.
+    pub holders_seen: bool,
+}
+
+/// A GPU's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Card {
+    /// Index as the driver counts.
+    pub index: u32,
+    /// MiB in use.
+    pub used_mib: u64,
+    /// MiB there are.
+    pub total_mib: Option<u64>,
 }
 
 /// How a process ended.

@@ -118,8 +118,11 @@ fn moved_stamps(source: &Source, begin: usize, end: usize) -> Option<Restarted> 
 
 fn ended_epoch(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
     let (from, to) = (source.full.time(begin)?, source.full.time(end)?);
-    let (at, why) = source.epoch_ends.iter().find(|(t, _)| *t > from && *t <= to)?;
-    Some(Restarted::Yes(Restart { at: Some(*at), how: why.clone(), series: 0 }))
+    let inside = |t: i64| t > from && t <= to;
+    let mut ends = source.epochs.iter().filter(|epoch| epoch.edge == "end");
+    let end = ends.find(|epoch| inside(epoch.t as i64))?;
+    let how = end.why.clone().unwrap_or_else(|| "its process ended".into());
+    Some(Restarted::Yes(Restart { at: Some(end.t as i64), how, series: 0 }))
 }
 
 /// A replica that was there at the beginning and of which no series is left at the end.

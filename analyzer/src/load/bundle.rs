@@ -218,12 +218,8 @@ impl Reader {
     }
 
     fn epoch(&mut self, record: record::Epoch) {
-        if record.edge != "end" {
-            return;
-        }
-        let why = record.why.unwrap_or_else(|| "its process ended".into());
         if let Some(source) = self.at(record.src) {
-            source.epoch_ends.push((record.t as i64, why));
+            source.epochs.push(record);
         }
     }
 

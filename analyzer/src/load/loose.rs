@@ -2,7 +2,7 @@
 
 use super::series::Series;
 use super::snapshot::Snapshot;
-use super::{bytes, log, result};
+use super::{bytes, log, process_table, result};
 use crate::engine::Engine;
 use crate::error::InputError;
 use crate::evidence::{Edges, Exit, Form, Point, Run, Source};
@@ -24,6 +24,8 @@ pub struct Loose {
     pub result: Option<PathBuf>,
     /// The load tool's output.
     pub load_log: Option<PathBuf>,
+    /// A saved process table.
+    pub process_table: Option<PathBuf>,
     /// The kernel's log.
     pub kernel_log: Option<PathBuf>,
     /// The server's exit status.
@@ -38,6 +40,7 @@ impl Loose {
             && self.series.is_none()
             && self.result.is_none()
             && self.load_log.is_none()
+            && self.process_table.is_none()
             && self.kernel_log.is_none()
             && self.server_exit.is_none()
     }
@@ -61,9 +64,21 @@ pub(super) fn open(loose: &Loose) -> Result<Vec<Run>, InputError> {
 pub(super) fn assemble(loose: &Loose) -> Result<(Run, bool), InputError> {
     let mut run = Run { form: Form::Loose, ..Run::default() };
     let mut point = Point::default();
-    let named = [&loose.before, &loose.after, &loose.series, &loose.result, &loose.load_log];
+    let named = [
+        &loose.before,
+        &loose.after,
+        &loose.series,
+        &loose.result,
+        &loose.load_log,
+        &loose.process_table,
+    ];
     let first = loose.boot_logs.first().or(named.into_iter().flatten().next());
     run.name = first.map_or_else(String::new, |path| path.display().to_string());
+    if let Some(path) = &loose.process_table {
+        let (processes, table) = process_table::open(path)?;
+        run.processes = processes;
+        run.table = Some(table);
+    }
     run.kernel_log = loose.kernel_log.as_deref().map(bytes).transpose()?;
     run.server_exit = loose.server_exit.map(exited);
     point.result = loose.result.as_deref().map(result).transpose()?;

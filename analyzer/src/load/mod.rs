@@ -4,12 +4,15 @@ mod bundle;
 mod file;
 mod folder;
 mod loose;
+mod process_table;
 mod series;
 mod snapshot;
 
 pub use file::{Bundle, open_bundle};
 pub use folder::{Folder, Load};
 pub use loose::Loose;
+#[cfg(test)]
+pub(crate) use process_table::parse as process_table;
 pub use series::Series;
 pub use snapshot::Snapshot;
 

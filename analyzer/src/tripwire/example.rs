@@ -4,9 +4,10 @@
 //! lists only what differs from the reading before, and `- series` for what is gone. `result`,
 //! `output`, `log`, `kernel`, `exit` and `params` (one `key=value` a line) are the load tool's
 //! result, its output, the server's log, the kernel's, the server's exit status and what was asked
-//! of the load. `summed` turns the timed readings into a
-//! recording of sums over all replicas. The load command runs from the first timed reading to the
-//! last.
+//! of the load. `summed` turns the timed readings into a recording of sums over all replicas. The
+//! load command runs from the first timed reading to the last. `processes` is a saved process table,
+//! `gate WHEN clear|unread` a look at the GPUs whose reason follows, and `epoch SECONDS EDGE RUNG
+//! [PID]` a lifetime of the server that begins or ends.
 
 use super::{Check, Tripwire};
 use crate::boot;
@@ -15,6 +16,8 @@ use crate::engine::Engine;
 use crate::evidence::{Edges, Exit, Log, Point, Recording, Run, Scope, Source};
 use crate::finding::{Finding, Status};
 use inferlint_schema::prom;
+use inferlint_schema::record::{Epoch, Gate, Text};
+use std::collections::BTreeMap;
 
 /// Evidence and the verdict that is right on it.
 #[derive(Debug)]
@@ -84,6 +87,13 @@ pub(super) fn run(text: &str) -> Run {
                 let pairs = body.lines().filter_map(|line| line.trim().split_once('='));
                 point.params = pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
             }
+            "processes" => {
+                let (processes, table) = crate::load::process_table(body);
+                run.processes = processes;
+                run.table = Some(table);
+            }
+            title if title.starts_with("gate ") => run.gates.push(gate(title, body)),
+            title if title.starts_with("epoch ") => source.epochs.push(epoch(title)),
             "summed" => summed = Some(Recording::default()),
             reading => {
                 update(&mut series, body);
@@ -122,6 +132,30 @@ pub(super) fn run(text: &str) -> Run {
     run.engine = run.engine.or_else(|| of_log.and_then(Engine::named));
     run.points.push(point);
     run
+}
+
+fn gate(title: &str, body: &str) -> Gate {
+    let words: Vec<&str> = title.split(' ').collect();
+    Gate {
+        t: 0,
+        when: words[1].into(),
+        clear: words[2] == "clear",
+        gpus: Vec::new(),
+        why: Some(BTreeMap::from([("gpus".into(), body.trim().into())])),
+    }
+}
+
+fn epoch(title: &str) -> Epoch {
+    let words: Vec<&str> = title.split(' ').collect();
+    let pid = words.get(4).map(|pid| BTreeMap::from([("pid".to_owned(), Text::from(*pid))]));
+    Epoch {
+        t: (words[1].parse::<f64>().unwrap() * 1e9) as u64,
+        src: 0,
+        edge: words[2].into(),
+        rung: words[3].into(),
+        identity: pid,
+        why: None,
+    }
 }
 
 fn update(series: &mut Vec<(String, f64)>, body: &str) {

@@ -109,6 +109,7 @@ macro_rules! tripwires {
 
 tripwires! {
     t01_silent_preemption T01_SILENT_PREEMPTION,
+    t02_orphaned_engine T02_ORPHANED_ENGINE,
     t04_pool_size_jump T04_POOL_SIZE_JUMP,
     t05_large_kv_blocks T05_LARGE_KV_BLOCKS,
     t06_backend_ignored T06_BACKEND_IGNORED,
@@ -118,6 +119,7 @@ tripwires! {
     t10_integer_second_timer T10_INTEGER_SECOND_TIMER,
     t11_kv_memory_drift T11_KV_MEMORY_DRIFT,
     t12_unexplained_failure T12_UNEXPLAINED_FAILURE,
+    t13_stale_waiter T13_STALE_WAITER,
     t14_null_block T14_NULL_BLOCK,
     t15_client_server_mismatch T15_CLIENT_SERVER_MISMATCH,
     t16_server_restarted T16_SERVER_RESTARTED,
@@ -125,6 +127,7 @@ tripwires! {
     t23_output_cut_short T23_OUTPUT_CUT_SHORT,
     t24_failures_uncounted T24_FAILURES_UNCOUNTED,
     t27_replica_imbalance T27_REPLICA_IMBALANCE,
+    t39_client_figures_impossible T39_CLIENT_FIGURES_IMPOSSIBLE,
 }
 
 /// The tripwire with that code or name.

@@ -1,0 +1,265 @@
+use super::Check;
+use crate::client::ClientResult;
+use crate::evidence::{Missing, Scope};
+use crate::finding::Verdict;
+use crate::number::{count, grouped, percent};
+
+tripwire! {
+    /// # What it checks
+    /// Whether the load tool's own figures can be true together.
+    ///
+    /// # Why it matters
+    /// A client that parses a stream wrongly does not fail: it reports zeros, or the latency of a
+    /// whole answer as its first token, in the same table as the right figures.
+    ///
+    /// # How it decides
+    /// Within one result file: a median time to first token of 0; completed requests and not one
+    /// output token; tokens between which no time passed; a mean time to first token that is all of
+    /// the latency of answers with many tokens; a second count of the tool's own that finds less than
+    /// nine tenths of the tokens; percentiles that fall; a throughput that is not tokens divided by
+    /// duration. Each is a failure, named with its likely cause.
+    ///
+    /// # What to do
+    /// Update the load tool, or let it use the endpoint it was written for; ask the server for usage
+    /// figures in the stream.
+    ///
+    /// # When it cannot tell
+    /// No result file, or one without latencies.
+    ///
+    /// # References
+    /// - vLLM issues 6064 (median TTFT 0) and 14673 (no output tokens); SGLang issue 36272 (buffered
+    ///   stream: 6,400 tokens, 32 when counted again)
+    T39_CLIENT_FIGURES_IMPOSSIBLE {
+        code: "T39",
+        slug: "client-figures-impossible",
+        since: "0.1.0",
+        summary: "the load tool's own figures cannot be true together",
+        needs: ["file"],
+        explained_by: [],
+        check: Check::Point(check),
+    }
+    thresholds {
+        /// Part of its own output tokens that a tool must find again when it counts the text. Runs
+        /// without a fault find 99% or more: merging across chunk borders costs the rest.
+        COUNTED_AGAIN = 0.9;
+        /// Part by which throughput times duration may miss the tokens: both are rounded for print.
+        ROUNDING = 0.01;
+        /// Output tokens a request from which the first cannot take all the time.
+        MANY_TOKENS = 8.0;
+        /// Part of the latency from which the first token took "all" of it.
+        WHOLE = 0.98;
+    }
+}
+
+fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
+    let result = scope.result()?;
+    if result.latencies.is_empty() && result.output_tokens.is_none() {
+        return Err(Missing::lack(format!("the result of {} has no figures", result.tool)));
+    }
+    if result.completed == 0 {
+        return Ok(Verdict::pass("no request completed: there are no figures to hold"));
+    }
+    let checks = [first_token_zero, no_tokens, counted_again, no_time_between, all_in_first, order, rate];
+    let found: Vec<(&'static str, String)> = checks.iter().filter_map(|check| check(result)).collect();
+    let Some((figure, message)) = found.first() else {
+        return Ok(Verdict::pass(format!(
+            "the figures of {} requests fit each other",
+            count(result.completed as f64)
+        )));
+    };
+    let more = match found.len() {
+        1 => String::new(),
+        n => format!("; and {} more", n - 1),
+    };
+    let figures: Vec<&str> = found.iter().map(|(figure, _)| *figure).collect();
+    Ok(Verdict::fail(format!("{message}{more}")).with("figure", *figure).with("figures", figures))
+}
+
+/// What is impossible, with the figure's name.
+type Impossible = Option<(&'static str, String)>;
+
+fn ms(result: &ClientResult, key: &str) -> Option<f64> {
+    result.latencies.get(key).copied()
+}
+
+/// Output tokens of a request.
+fn each(result: &ClientResult) -> Option<f64> {
+    Some(result.output_tokens? as f64 / result.completed as f64)
+}
+
+fn first_token_zero(result: &ClientResult) -> Impossible {
+    let median = ms(result, "median_ttft_ms").or_else(|| ms(result, "p50_ttft_ms"))?;
+    (median <= 0.0).then(|| {
+        let text = "the median TTFT is 0.00 ms, which is impossible: half of the requests counted \
+                    as completed got no first token";
+        ("median_ttft_ms", text.to_owned())
+    })
+}
+
+fn no_tokens(result: &ClientResult) -> Impossible {
+    (result.output_tokens == Some(0)).then(|| {
+        let text = format!(
+            "{} requests completed with 0 output tokens: the stream was not understood",
+            count(result.completed as f64)
+        );
+        ("total_output_tokens", text)
+    })
+}
+
+fn counted_again(result: &ClientResult) -> Impossible {
+    let (told, own) = (result.output_tokens? as f64, result.retokenized? as f64);
+    (own < told * COUNTED_AGAIN).then(|| {
+        let text = format!(
+            "{} output tokens, but {} when the text is counted again (retokenized): the stream was \
+             buffered, TPOT and ITL are not valid",
+            count(told),
+            count(own)
+        );
+        ("total_output_tokens_retokenized", text)
+    })
+}
+
+fn no_time_between(result: &ClientResult) -> Impossible {
+    let itl = ms(result, "mean_itl_ms").or_else(|| ms(result, "mean_tpot_ms"))?;
+    (itl <= 0.0 && each(result)? >= MANY_TOKENS).then(|| {
+        let text = format!(
+            "{} output tokens a request and 0 ms between them (ITL, TPOT): they came in one piece",
+            grouped(each(result).unwrap_or(0.0), 0)
+        );
+        ("mean_itl_ms", text)
+    })
+}
+
+fn all_in_first(result: &ClientResult) -> Impossible {
+    let ttft = ms(result, "mean_ttft_ms")?;
+    let whole = ms(result, "mean_e2el_ms").or_else(|| ms(result, "mean_e2e_latency_ms"))?;
+    (ttft >= whole * WHOLE && whole > 0.0 && each(result)? >= MANY_TOKENS).then(|| {
+        let text = format!(
+            "the mean TTFT is {} of the whole latency ({} of {} ms): the stream was buffered",
+            percent(ttft / whole),
+            grouped(ttft, 1),
+            grouped(whole, 1)
+        );
+        ("mean_ttft_ms", text)
+    })
+}
+
+fn order(result: &ClientResult) -> Impossible {
+    for metric in ["ttft", "tpot", "itl", "e2el", "e2e_latency"] {
+        let keys = ["median", "p90", "p95", "p99"];
+        let known: Vec<(String, f64)> = keys
+            .iter()
+            .map(|key| format!("{key}_{metric}_ms"))
+            .filter_map(|key| Some((key.clone(), ms(result, &key)?)))
+            .collect();
+        for pair in known.windows(2) {
+            if let [(low, a), (high, b)] = pair
+                && a > b
+            {
+                let text = format!(
+                    "{low} is {} and {high} {}: percentiles cannot fall",
+                    grouped(*a, 2),
+                    grouped(*b, 2)
+                );
+                return Some(("percentiles", text));
+            }
+        }
+    }
+    None
+}
+
+fn rate(result: &ClientResult) -> Impossible {
+    let (told, duration) = (result.output_tokens? as f64, result.duration_s?);
+    let rate = result.output_throughput?;
+    let counted = rate * duration;
+    ((counted - told).abs() > told * ROUNDING + rate * 0.01).then(|| {
+        let text = format!(
+            "{} tokens/s over {} s are {} output tokens, not {}",
+            grouped(rate, 1),
+            grouped(duration, 2),
+            count(counted.round()),
+            count(told)
+        );
+        ("output_throughput", text)
+    })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use crate::finding::Status;
+    use crate::tripwire::example::{Case, Mutation};
+
+    pub(in crate::tripwire) const CASES: &[Case] = &[
+        Case {
+            name: "no first token",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":10,"completed":10,"total_output_tokens":800,"duration":8,
+"output_throughput":100,"mean_ttft_ms":26.5,"median_ttft_ms":0.0,"p99_ttft_ms":130.0}
+"#,
+            status: Status::Fail,
+            says: &["median TTFT is 0.00 ms"],
+        },
+        Case {
+            name: "buffered",
+            evidence: r#"
+== result
+{"backend":"sglang","completed":32,"total_output_tokens":6400,"total_output_tokens_retokenized":32,
+"duration":28.64,"mean_tpot_ms":0.0,"mean_itl_ms":0.0,"mean_ttft_ms":1386.0,"median_ttft_ms":1371.0}
+"#,
+            status: Status::Fail,
+            says: &["6,400 output tokens, but 32", "buffered", "and 1 more"],
+        },
+        Case {
+            name: "the first token takes all",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":4,"completed":4,"total_output_tokens":400,"mean_ttft_ms":990.0,
+"mean_e2el_ms":1000.0}
+"#,
+            status: Status::Fail,
+            says: &["99% of the whole latency"],
+        },
+        Case {
+            name: "percentiles that fall",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":4,"completed":4,"median_itl_ms":9.0,"p99_itl_ms":8.0}
+"#,
+            status: Status::Fail,
+            says: &["percentiles cannot fall"],
+        },
+        Case {
+            name: "a rate that is not tokens by duration",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":4,"completed":4,"total_output_tokens":400,"duration":4.0,"output_throughput":150.0}
+"#,
+            status: Status::Fail,
+            says: &["150.0 tokens/s over 4.00 s are 600 output tokens, not 400"],
+        },
+        Case {
+            name: "fits",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":4,"completed":4,"total_output_tokens":400,"duration":4.0,
+"output_throughput":100.0,"mean_ttft_ms":99.0,"median_ttft_ms":98.0,"p99_ttft_ms":130.0,"mean_itl_ms":9.0}
+"#,
+            status: Status::Pass,
+            says: &["4 requests fit"],
+        },
+        Case {
+            name: "no result",
+            evidence: "== before\nvllm:num_requests_running 0\n",
+            status: Status::Unknown,
+            says: &["--result"],
+        },
+    ];
+
+    pub(in crate::tripwire) const MUTATION: Mutation = Mutation {
+        case: "fits",
+        find: "\"median_ttft_ms\":98.0",
+        replace: "\"median_ttft_ms\":0.0",
+        becomes: Status::Fail,
+    };
+}
