@@ -2,19 +2,23 @@
 //!
 //! `cli` says what can be asked, `plan` what it means, `session` how a recording goes.
 
+mod child;
 mod cli;
 mod clock;
 mod collect;
 mod error;
+mod follow;
 mod host;
 mod http;
 mod marks;
 mod phase;
 mod plan;
+mod procfs;
 mod session;
 mod signals;
 mod sink;
 mod status;
+mod stop;
 mod watch;
 
 use clap::Parser;

@@ -4,6 +4,7 @@
 //! fails, is late, or the collector itself is broken, is decided here, once for all of them.
 
 pub(crate) mod metrics;
+pub(crate) mod process;
 
 use crate::clock::Clock;
 use crate::sink::{Sink, Worth};
