@@ -8,14 +8,14 @@
 use crate::procfs::{Identity, Procfs};
 use crate::stop;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags};
 use rustix::io::FdFlags;
+use rustix::process::{WaitOptions, wait};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -204,9 +204,8 @@ impl Outlet {
 
     fn in_memory() -> io::Result<Self> {
         let fd = rustix::fs::memfd_create("inferlint-output", MemfdFlags::CLOEXEC)?;
-        let number = std::os::fd::AsRawFd::as_raw_fd(&fd);
         // A second opening has an offset of its own, and O_APPEND as on disk.
-        let path = format!("/proc/self/fd/{number}");
+        let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC;
         let writer = File::from(rustix::fs::open(&path, flags, Mode::empty())?);
         Ok(Self { writer, reader: File::open(path)?, path: None, reserved: u64::MAX })
@@ -214,12 +213,7 @@ impl Outlet {
 
     /// The file to read what the child wrote, with an offset of its own.
     pub(crate) fn reader(&self) -> io::Result<File> {
-        match &self.path {
-            Some(_) | None => File::open(format!(
-                "/proc/self/fd/{}",
-                std::os::fd::AsRawFd::as_raw_fd(&self.reader)
-            )),
-        }
+        File::open(format!("/proc/self/fd/{}", self.reader.as_raw_fd()))
     }
 
     /// Where it lies. `None`: in memory, the disk had no room.
@@ -378,11 +372,14 @@ pub(crate) fn start(inherited: &Arc<Inherited>, start: &Start<'_>) -> io::Result
 impl Child {
     /// Waits until the process has ended. It is not reaped here.
     pub(crate) async fn ended(&self) {
-        if let Some(fd) = self.pidfd.as_ref().and_then(|fd| fd.try_clone().ok())
-            && let Ok(fd) = AsyncFd::with_interest(fd, Interest::READABLE)
-            && fd.readable().await.is_ok()
-        {
-            return;
+        if let Some(fd) = self.pidfd.as_ref().and_then(|fd| fd.try_clone().ok()) {
+            // SAFETY: an `OwnedFd` stays open, and the same file, for as long as it is registered.
+            let fd = unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) };
+            if let Ok(fd) = fd
+                && fd.readable().await.is_ok()
+            {
+                return;
+            }
         }
         while !stop::has_ended(&Procfs::default(), self.id, self.pidfd.as_ref()) {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -414,14 +411,11 @@ impl Reaper {
 
     /// Reaps what has ended by now.
     pub(crate) fn reap(&mut self) {
-        while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-            let (pid, ending) = match status {
-                WaitStatus::Exited(pid, status) => (pid, Ending::Status(status)),
-                WaitStatus::Signaled(pid, signal, _) => (pid, Ending::Signal(signal as i32)),
-                WaitStatus::StillAlive => return,
-                _ => continue,
-            };
-            self.endings.insert(pid.as_raw().unsigned_abs(), ending);
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+            let by_itself = status.exit_status().map(Ending::Status);
+            if let Some(ending) = by_itself.or(status.terminating_signal().map(Ending::Signal)) {
+                self.endings.insert(pid.as_raw_nonzero().get().unsigned_abs(), ending);
+            }
         }
     }
 
@@ -465,4 +459,124 @@ pub(crate) fn find(program: &OsStr) -> Result<PathBuf, Unfit> {
         }
     }
     result
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+    /// Tests that start processes must not reap each other's.
+    pub(crate) fn alone() -> MutexGuard<'static, ()> {
+        ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A shell in a session of its own.
+    pub(crate) struct Started {
+        pub(crate) child: Child,
+        pub(crate) reaper: Reaper,
+        pub(crate) output: File,
+        _folder: tempfile::TempDir,
+    }
+
+    pub(crate) fn start_shell(script: &str) -> Started {
+        let reaper = Reaper::new();
+        let folder = tempfile::tempdir().unwrap();
+        let outlet = Outlet::create(&folder.path().join("out")).unwrap();
+        let output = outlet.reader().unwrap();
+        let argv = ["sh", "-c", script].map(OsString::from);
+        let route = Route::Kept(outlet);
+        let how = Start { argv: &argv, env: &[], own_session: true, stdout: &route, stderr: None };
+        let child = start(&Arc::new(Inherited::take()), &how).unwrap();
+        Started { child, reaper, output, _folder: folder }
+    }
+
+    fn text(mut file: File) -> String {
+        let mut text = String::new();
+        file.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    #[tokio::test]
+    async fn output_goes_to_the_file_and_the_ending_is_known() {
+        let _alone = alone();
+        for (script, ending) in [
+            ("echo out; echo err >&2; exit 3", Ending::Status(3)),
+            ("echo out; echo err >&2; kill -KILL $$", Ending::Signal(9)),
+            ("echo out; echo err >&2; kill -35 $$", Ending::Signal(35)),
+        ] {
+            let mut started = start_shell(script);
+            let pid = started.child.id.pid;
+            started.child.ended().await;
+            started.reaper.reap();
+            assert_eq!(started.reaper.ending(pid), Some(ending));
+            assert_eq!(text(started.output), "out\nerr\n");
+        }
+    }
+
+    #[test]
+    fn a_child_leads_its_own_session_and_sees_none_of_our_files() {
+        let _alone = alone();
+        // A file that a careless library opened.
+        let leaked = rustix::fs::open("/dev/null", OFlags::RDONLY, Mode::empty()).unwrap();
+        let leaked = leaked.as_raw_fd();
+        let inherited = Arc::new(Inherited { files: BTreeSet::new(), ..Inherited::take() });
+        let folder = tempfile::tempdir().unwrap();
+        let outlet = Outlet::create(&folder.path().join("out")).unwrap();
+        let output = outlet.reader().unwrap();
+        let script =
+            "ls /proc/$$/fd | sort -n | tr '\\n' ' '; cut -d' ' -f6 /proc/$$/stat; echo $$";
+        let argv = ["sh", "-c", script].map(OsString::from);
+        let route = Route::Kept(outlet);
+        let how = Start { argv: &argv, env: &[], own_session: true, stdout: &route, stderr: None };
+        let child = start(&inherited, &how).unwrap();
+        let mut reaper = Reaper::new();
+        while reaper.ending(child.id.pid).is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+            reaper.reap();
+        }
+        let pid = child.id.pid;
+        assert_eq!(text(output), format!("0 1 2 {pid}\n{pid}\n"), "fd {leaked} was open here");
+    }
+
+    #[test]
+    fn a_command_is_looked_for_as_the_shell_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("data");
+        std::fs::write(&file, "x").unwrap();
+        for (program, found) in [
+            ("sh", None),
+            ("/bin/sh", None),
+            ("no-such-program-here", Some(Unfit::NotFound)),
+            ("/no/such/program", Some(Unfit::NotFound)),
+            ("/tmp", Some(Unfit::NotExecutable)),
+            (file.to_str().unwrap(), Some(Unfit::NotExecutable)),
+        ] {
+            assert_eq!(find(OsStr::new(program)).err(), found, "{program}");
+        }
+    }
+
+    #[test]
+    fn an_outlet_is_ours_alone_and_refuses_what_exists() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let outlet = Outlet::create(&path).unwrap();
+        let mode = std::os::unix::fs::MetadataExt::mode(&path.metadata().unwrap());
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(Outlet::create(&path).is_err());
+        outlet.close(false);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn an_outlet_in_memory_is_written_and_read_alike() {
+        use std::io::Write;
+        let outlet = Outlet::in_memory().unwrap();
+        let reader = outlet.reader().unwrap();
+        (&outlet.writer).write_all(b"one\n").unwrap();
+        outlet.writer.try_clone().unwrap().write_all(b"two\n").unwrap();
+        assert_eq!(text(reader), "one\ntwo\n");
+    }
 }

@@ -126,7 +126,7 @@ impl Follower {
             let gap = self.gap("silent", from, t, "the log said nothing");
             out.insert(before, gap);
         }
-        if !loading && self.heard_t < t && t - self.heard_t <= SILENCE_NS {
+        if !loading {
             self.heard_t = t;
         }
     }

@@ -270,3 +270,182 @@ fn send(procs: &Procfs, id: Identity, pidfd: Option<&OwnedFd>, signal: Signal) -
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::child::tests::{Started, alone, start_shell};
+    use crate::collect::process::{Tree, Trees};
+    use std::fs;
+    use std::path::Path;
+
+    fn me() -> u32 {
+        std::process::id()
+    }
+
+    /// Stops the tree that `started` is the root of and returns the records.
+    fn stop(started: &mut Started, grace: Duration) -> Vec<Stop> {
+        let mut trees = Trees::new(Procfs::default(), me());
+        trees.plant(started.child.id.pid, Tree::Server);
+        trees.look();
+        let mut stopping = Stopping::new(Procfs::default(), me(), Aim::Server, grace);
+        let end = Instant::now() + Duration::from_secs(20);
+        while !stopping.step(&trees.of(Tree::Server), &BTreeSet::new()) {
+            assert!(Instant::now() < end, "the stop does not end");
+            std::thread::sleep(Duration::from_millis(10));
+            started.reaper.reap();
+            trees.look();
+        }
+        started.reaper.reap();
+        assert!(!stopping.is_incomplete());
+        stopping.records(0, None)
+    }
+
+    /// Waits until `count` processes have `word` as an argument of their own.
+    fn wait_for(word: &str, count: usize) -> Vec<u32> {
+        let procs = Procfs::default();
+        for _ in 0..500 {
+            let has = |pid: &u32| {
+                procs.argv(*pid).is_ok_and(|argv| argv.iter().any(|arg| arg == word.as_bytes()))
+            };
+            let pids: Vec<u32> = procs.pids().unwrap().into_iter().filter(has).collect();
+            if pids.len() == count {
+                return pids;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("never {count} processes with {word}");
+    }
+
+    const GRACE: Duration = Duration::from_millis(800);
+
+    #[test]
+    fn a_whole_tree_goes_and_a_bystander_stays() {
+        let _alone = alone();
+        // The same words in its argv, the same user, even a child of ours: but not the server's.
+        let mut bystander = std::process::Command::new("bash")
+            .args(["-c", "exec -a 'vllm serve model' sleep 3141"])
+            .spawn()
+            .unwrap();
+        // A daemon (double fork, session of its own), a renamed worker, one that ignores TERM.
+        let script = "
+            (setsid sh -c 'sleep 3142 & exec sleep 3143' &)
+            bash -c 'exec -a VLLM::EngineCore sleep 3144' &
+            sh -c 'trap \"\" TERM; exec sleep 3145' &
+            exec sleep 3146";
+        let mut started = start_shell(script);
+        for number in 3142..=3146 {
+            wait_for(&number.to_string(), 1);
+        }
+        let records = stop(&mut started, GRACE);
+        assert_eq!(records.iter().filter(|stop| stop.chosen).count(), 5, "{records:#?}");
+        let lives = |stop: &&Stop| stop.chosen && stop.gone != Some(true);
+        assert_eq!(records.iter().find(lives), None);
+        let killed: Vec<_> = records.iter().filter(|stop| stop.signal == Some(9)).collect();
+        assert_eq!(killed.len(), 1, "only the one that ignores TERM: {records:#?}");
+        assert!(killed[0].took_ns.unwrap() >= 500_000_000);
+        for number in 3142..=3146 {
+            wait_for(&number.to_string(), 0);
+        }
+        assert_eq!(wait_for("3141", 1), [bystander.id()]);
+        bystander.kill().unwrap();
+        started.reaper.reap();
+    }
+
+    #[test]
+    fn odd_names_and_stopped_processes_go_too() {
+        let _alone = alone();
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join("a) R (b");
+        fs::copy("/bin/sleep", &odd).unwrap();
+        let stopped = "bash -c 'trap : TERM; kill -STOP $$; sleep 1' 3152";
+        let script = format!("'{}' 3151 & {stopped} & wait", odd.display());
+        let mut started = start_shell(&script);
+        wait_for("3151", 1);
+        wait_for("3152", 1);
+        let records = stop(&mut started, GRACE);
+        assert_eq!(records.iter().filter(|stop| stop.chosen).count(), 3, "{records:#?}");
+        let title =
+            |name: &str| records.iter().find(|stop| stop.title == Some(Text::from(name))).unwrap();
+        assert_eq!(title("a) R (b").signal, Some(15));
+        assert_eq!(title("bash").signal, Some(9), "stopped, with a handler: KILL alone helps");
+        wait_for("3151", 0);
+        wait_for("3152", 0);
+    }
+
+    #[test]
+    fn workers_are_asked_after_the_process_above_them() {
+        let _alone = alone();
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("order");
+        // The parent takes its child down in its own way; nobody else must ask the child.
+        let script = format!(
+            "sh -c 'trap \"echo worker >> {0}; exit\" TERM; while :; do sleep 0.05; done' worker &
+             trap 'echo parent >> {0}; sleep 0.3; kill $!; wait; exit 0' TERM
+             while :; do sleep 0.05; done",
+            log.display()
+        );
+        let mut started = start_shell(&script);
+        wait_for("worker", 1);
+        stop(&mut started, Duration::from_secs(5));
+        assert_eq!(fs::read_to_string(log).unwrap(), "parent\nworker\n");
+    }
+
+    /// A made-up process table: what cannot be had here for real.
+    fn table(root: &Path, pid: u32, ppid: u32, session: u32, uid: u32, flags: u32, ns: &str) {
+        let folder = root.join(pid.to_string());
+        fs::create_dir_all(folder.join("ns")).unwrap();
+        let stat = format!(
+            "{pid} (x) S {ppid} {pid} {session} 0 -1 {flags} 0 0 0 0 1 1 0 0 20 0 1 0 {} 0 10 0",
+            pid * 10
+        );
+        fs::write(folder.join("stat"), stat).unwrap();
+        fs::write(folder.join("status"), format!("Uid:\t{uid}\t{uid}\t{uid}\t{uid}\n")).unwrap();
+        let _ = fs::remove_file(folder.join("ns/pid"));
+        std::os::unix::fs::symlink(ns, folder.join("ns/pid")).unwrap();
+    }
+
+    #[test]
+    fn what_is_never_signalled() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let ours = "pid:[1]";
+        table(root, 1, 0, 1, 0, 0, ours);
+        table(root, 10, 1, 10, 1000, 0, ours); // our grandparent
+        table(root, 20, 10, 10, 1000, 0, ours); // our parent
+        table(root, 30, 20, 10, 1000, 0, ours); // ourselves
+        table(root, 40, 30, 40, 1000, 0, ours); // the server
+        table(root, 41, 40, 40, 0, 0, ours); // another user's
+        table(root, 42, 40, 40, 1000, 0, "pid:[2]");
+        table(root, 43, 2, 0, 1000, 0x0020_0000, ours);
+        table(root, 44, 30, 10, 1000, 0, ours); // in our session
+        let procs = Procfs::at(root);
+        let id = |pid: u32| Identity { pid, start_ticks: u64::from(pid) * 10 };
+        let why = |aim, id, spare: &[Identity]| {
+            refusal(&procs, 30, aim, id, &spare.iter().copied().collect()).unwrap_or_default()
+        };
+        for (pid, words) in [
+            (0, "process 0 and 1"),
+            (1, "process 0 and 1"),
+            (10, "an ancestor"),
+            (20, "an ancestor"),
+            (30, "the recorder itself"),
+            (41, "another user's"),
+            (42, "another pid namespace"),
+            (43, "of the kernel"),
+            (44, "own session"),
+            (99, "it is gone"),
+            (40, ""),
+        ] {
+            let found = why(Aim::Server, id(pid), &[]);
+            assert!(
+                found.contains(words) && found.is_empty() == words.is_empty(),
+                "{pid}: {found}"
+            );
+        }
+        let reused = Identity { start_ticks: 1, ..id(40) };
+        assert!(why(Aim::Server, reused, &[]).contains("another process now"));
+        assert!(why(Aim::Server, id(40), &[id(40)]).contains("the load"));
+        assert_eq!(why(Aim::Load, id(44), &[]), "", "the load shares our session");
+    }
+}
