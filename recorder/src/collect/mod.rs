@@ -3,6 +3,7 @@
 //! A collector is one file. It implements [`Collector`]; when to read, what to do when a reading
 //! fails, is late, or the collector itself is broken, is decided here, once for all of them.
 
+pub(crate) mod files;
 pub(crate) mod metrics;
 pub(crate) mod process;
 
