@@ -230,8 +230,21 @@ pub(crate) const TOOLS: &[Tool] = &[
 
 /// Programs that run another one, named in their arguments, in their own place or below them.
 const WRAPPERS: &[&str] = &[
-    "env", "nice", "ionice", "chrt", "taskset", "numactl", "stdbuf", "timeout", "time", "nohup",
-    "setsid", "uv", "poetry", "conda", "micromamba",
+    "env",
+    "nice",
+    "ionice",
+    "chrt",
+    "taskset",
+    "numactl",
+    "stdbuf",
+    "timeout",
+    "time",
+    "nohup",
+    "setsid",
+    "uv",
+    "poetry",
+    "conda",
+    "micromamba",
 ];
 /// Words of a wrapper's own that are looked past.
 const WRAPPER_WORDS: usize = 16;
@@ -317,7 +330,9 @@ fn options(words: &[&str]) -> BTreeMap<String, Option<String>> {
         };
         let (name, value) = match flag.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
-            None => (flag, words.get(at + 1).filter(|next| is_value(next)).map(|v| (*v).to_owned())),
+            None => {
+                (flag, words.get(at + 1).filter(|next| is_value(next)).map(|v| (*v).to_owned()))
+            }
         };
         if !name.is_empty() {
             options.insert(name.replace('_', "-"), value);
@@ -447,12 +462,11 @@ mod tests {
 
     #[test]
     fn parameters_are_as_written_and_the_last_one_wins() {
-        let run = run(
-            "vllm bench serve --max-concurrency=8 --max_concurrency 32 --request-rate inf \
+        let run =
+            run("vllm bench serve --max-concurrency=8 --max_concurrency 32 --request-rate inf \
              --num-prompts 48 --random-input-len 88 --random-output-len 300 --seed 1 --ignore-eos \
-             --dataset-name random --temperature -1",
-        )
-        .unwrap();
+             --dataset-name random --temperature -1")
+            .unwrap();
         let params = run.params();
         let get = |key: &str| params.get(key).map(|value| value.lossy().into_owned());
         for (key, value) in [

@@ -8,6 +8,7 @@ mod clock;
 mod collect;
 mod error;
 mod follow;
+mod gate;
 mod host;
 mod http;
 mod load_tool;

@@ -145,8 +145,7 @@ fn size(path: &Path) -> Option<(u64, i64)> {
 /// Result files of a folder: what ends in `.json`, `.jsonl` or `.csv`.
 fn sizes(folder: &Path) -> BTreeMap<PathBuf, (u64, i64)> {
     let is_result = |path: &PathBuf| {
-        path.extension()
-            .is_some_and(|suffix| ["json", "jsonl", "csv"].iter().any(|s| suffix == *s))
+        path.extension().is_some_and(|suffix| ["json", "jsonl", "csv"].iter().any(|s| suffix == *s))
     };
     fs::read_dir(folder)
         .into_iter()

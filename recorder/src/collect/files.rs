@@ -105,7 +105,8 @@ impl Shelf {
             }
         };
         let cut = body.as_ref().is_some_and(|body| (body.len() as u64) < size);
-        let parts = body.map(split).map_or_else(|| vec![None], |p| p.into_iter().map(Some).collect());
+        let parts =
+            body.map(split).map_or_else(|| vec![None], |p| p.into_iter().map(Some).collect());
         let (id, last) = (self.next, parts.len().saturating_sub(1));
         self.next += 1;
         for (part, body) in parts.into_iter().enumerate() {
@@ -196,9 +197,8 @@ pub(crate) fn named_in(argv: &[Vec<u8>], cwd: &Path) -> Vec<PathBuf> {
         for part in [Some(word), word.split_once('=').map(|(_, value)| value)].into_iter().flatten()
         {
             let path = cwd.join(part);
-            let fits = suffix(&path).is_some_and(|suffix| {
-                CONFIGS.contains(&suffix.as_str()) || suffix == "sh"
-            });
+            let fits = suffix(&path)
+                .is_some_and(|suffix| CONFIGS.contains(&suffix.as_str()) || suffix == "sh");
             if fits && path.is_file() {
                 found.insert(path);
             }
@@ -231,8 +231,13 @@ pub(crate) fn model_folder(argv: &[Vec<u8>], cwd: &Path, cache: Option<&Path>) -
         })
     };
     let positional = || {
-        let at = words.iter().position(|word| *word == "serve" || word.ends_with("/trtllm-serve"))?;
-        words.get(at + 1..)?.iter().find(|word| !word.starts_with('-') && **word != "serve").copied()
+        let at =
+            words.iter().position(|word| *word == "serve" || word.ends_with("/trtllm-serve"))?;
+        words
+            .get(at + 1..)?
+            .iter()
+            .find(|word| !word.starts_with('-') && **word != "serve")
+            .copied()
     };
     let model = option(&["--model", "--model-path"]).or_else(positional)?;
     let local = cwd.join(model);
@@ -331,7 +336,10 @@ mod tests {
         let path = folder.path().join("x.yaml");
         fs::write(&path, vec![b'a'; FILE_BYTES + 1]).unwrap();
         let Record::File(file) = put(&path, Keep::Beginning).remove(0) else { panic!() };
-        assert_eq!((file.body.unwrap().len(), file.cut, file.sha256), (FILE_BYTES, Some(true), None));
+        assert_eq!(
+            (file.body.unwrap().len(), file.cut, file.sha256),
+            (FILE_BYTES, Some(true), None)
+        );
         fs::write(&path, "abc").unwrap();
         let Record::File(file) = put(&path, Keep::Digest).remove(0) else { panic!() };
         let sha = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

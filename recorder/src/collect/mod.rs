@@ -4,8 +4,11 @@
 //! fails, is late, or the collector itself is broken, is decided here, once for all of them.
 
 pub(crate) mod files;
+pub(crate) mod host;
 pub(crate) mod metrics;
 pub(crate) mod process;
+pub(crate) mod server_info;
+pub(crate) mod versions;
 
 use crate::clock::Clock;
 use crate::sink::{Sink, Worth};
