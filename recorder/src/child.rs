@@ -77,11 +77,6 @@ impl Inherited {
         }
     }
 
-    /// True if whoever started us wants us to ignore this signal; then we do.
-    pub(crate) fn ignores(&self, signal: Signal) -> bool {
-        self.ignored.contains(&signal)
-    }
-
     /// Closes to children every file that we opened; libraries do not always.
     fn close_our_files(&self) {
         for fd in open_files().filter(|fd| *fd > 2 && !self.files.contains(fd)) {
@@ -144,6 +139,14 @@ impl Route {
             return Ok(Self::Along { reader, from });
         }
         Ok(Self::Kept(Outlet::create(path)?))
+    }
+
+    /// The file of ours, if it is one.
+    pub(crate) fn into_outlet(self) -> Option<Outlet> {
+        match self {
+            Self::Kept(outlet) => Some(outlet),
+            Self::Terminal | Self::Along { .. } => None,
+        }
     }
 
     fn stdio(&self) -> io::Result<Stdio> {
@@ -396,6 +399,27 @@ pub(crate) enum Ending {
     Signal(i32),
 }
 
+impl Ending {
+    /// How it ended, behind the name of what ended.
+    pub(crate) fn in_words(self) -> String {
+        match self {
+            Self::Status(status) => format!("exited with status {status}"),
+            Self::Signal(signal) => {
+                let name = Signal::try_from(signal).map_or("", Signal::as_str);
+                format!("was ended by signal {signal} {name}").trim_end().to_owned()
+            }
+        }
+    }
+
+    /// As the exit status of a shell that waited for it.
+    pub(crate) fn as_status(self) -> u8 {
+        match self {
+            Self::Status(status) => status as u8,
+            Self::Signal(signal) => (128 + signal) as u8,
+        }
+    }
+}
+
 /// Reaps every child: those we started and, because we are a subreaper, the orphans they leave.
 #[derive(Default)]
 pub(crate) struct Reaper {
@@ -499,8 +523,8 @@ pub(crate) mod tests {
         text
     }
 
-    #[tokio::test]
-    async fn output_goes_to_the_file_and_the_ending_is_known() {
+    #[test]
+    fn output_goes_to_the_file_and_the_ending_is_known() {
         let _alone = alone();
         for (script, ending) in [
             ("echo out; echo err >&2; exit 3", Ending::Status(3)),
@@ -509,7 +533,8 @@ pub(crate) mod tests {
         ] {
             let mut started = start_shell(script);
             let pid = started.child.id.pid;
-            started.child.ended().await;
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(started.child.ended());
             started.reaper.reap();
             assert_eq!(started.reaper.ending(pid), Some(ending));
             assert_eq!(text(started.output), "out\nerr\n");

@@ -1,9 +1,11 @@
 //! The command line, as types. What it means is decided in `plan.rs`.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+const SERVER: &str = "The server";
 const RECORD: &str = "What to record";
 const WRITE: &str = "Where to write";
 const ABOUT: &str = "What the run is";
@@ -40,8 +42,92 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Xray(Box<Xray>),
     Watch(Watch),
     Snapshot(Snapshot),
+}
+
+const XRAY_EXAMPLES: &str = "\
+Examples:
+  start a server, run a benchmark against it, stop the server, judge:
+    inferlint-record xray -o run.ilb --serve 'vllm serve Qwen/Qwen3-8B --port 8000' -- \\
+        vllm bench serve --model Qwen/Qwen3-8B --max-concurrency 32 --num-prompts 320
+
+  around a benchmark of a server that runs already, with its log:
+    inferlint-record xray -o run.ilb --url http://127.0.0.1:8000 --log server.log -- ./bench.sh
+
+Exit status: the load's own when it is not 0; 125 the recorder could not do its part; 126 and 127
+the load cannot be executed or found; 130 interrupted, 128 + n ended by signal n; else that of
+inferlint-analyze check (0, 1 or 2), 0 where it was not run.";
+
+/// Record a whole benchmark run: start a server or attach to one, run the load, stop, judge
+///
+/// The load command gets the terminal, signals and environment it would have without us, and its
+/// exit status is passed on. What was started is stopped at the end, whatever happens.
+#[derive(Debug, Args)]
+#[command(after_help = XRAY_EXAMPLES)]
+pub(crate) struct Xray {
+    /// Server to start, as a shell would (`sh -c`), and to stop at the end
+    #[arg(long, value_name = "CMD", help_heading = SERVER)]
+    pub(crate) serve: Option<String>,
+    /// How long the server may take to become ready [default: 30m]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = SERVER)]
+    pub(crate) ready_timeout: Option<Duration>,
+    /// Address that answers 200 when the server is ready [default: the engine's own]
+    #[arg(long, value_name = "URL", help_heading = SERVER)]
+    pub(crate) ready_url: Option<String>,
+    /// How to stop a server that its command put elsewhere, such as in a container
+    #[arg(long, value_name = "CMD", help_heading = SERVER)]
+    pub(crate) stop: Option<String>,
+    /// How long the server may take to end after SIGTERM
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = SERVER)]
+    pub(crate) grace: Duration,
+    /// Send a server that we did not start a few requests too, before the load
+    #[arg(long, help_heading = SERVER)]
+    pub(crate) probe: bool,
+    /// Leave the files with the output of server and load beside the bundle
+    #[arg(long, help_heading = WRITE)]
+    pub(crate) keep_logs: bool,
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+    #[command(flatten)]
+    pub(crate) pace: OwnPace,
+    /// Log to follow: a file, a FIFO, or - for standard input (repeatable)
+    #[arg(long = "log", visible_alias = "boot-log", value_name = "[NAME=]FILE", help_heading = RECORD)]
+    pub(crate) logs: Vec<String>,
+    /// Result file of the load, or the folder it appears in (repeatable)
+    #[arg(long = "result", value_name = "PATH", help_heading = RECORD)]
+    pub(crate) results: Vec<PathBuf>,
+    /// Requests at once that the load asks for, where its command does not tell
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = RECORD)]
+    pub(crate) requested: Option<u32>,
+    /// Record the load's output even when it goes to a terminal
+    #[arg(long, help_heading = RECORD)]
+    pub(crate) record_output: bool,
+    /// Do not record the model's configuration files
+    #[arg(long, help_heading = PRIVACY)]
+    pub(crate) no_model_files: bool,
+    /// Do not run inferlint-analyze at the end
+    #[arg(long, help_heading = WRITE)]
+    pub(crate) no_analyze: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) about: About,
+    /// The load command and its arguments
+    #[arg(last = true, required = true, value_name = "LOAD")]
+    pub(crate) load: Vec<OsString>,
+}
+
+/// How often, where the server may be our own.
+#[derive(Debug, Args)]
+pub(crate) struct OwnPace {
+    /// Time between two readings of the metrics [default: 250ms with --serve, else 1s]
+    ///
+    /// More by default for a slow server: 20 times what a reading takes, so that reading costs it
+    /// at most a twentieth of its time. A time given here is obeyed.
+    #[arg(long, value_name = "TIME", value_parser = interval, help_heading = RECORD)]
+    pub(crate) interval: Option<Duration>,
 }
 
 /// Record everything around a load that somebody else runs

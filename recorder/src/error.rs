@@ -10,6 +10,10 @@ pub(crate) mod exit {
     pub(crate) const WRONG_CALL: u8 = 3;
     /// The recorder could not do its part.
     pub(crate) const COULD_NOT: u8 = 125;
+    /// The load command cannot be executed.
+    pub(crate) const NOT_EXECUTABLE: u8 = 126;
+    /// The load command is not found.
+    pub(crate) const NOT_FOUND: u8 = 127;
     /// A second Ctrl-C ended it at once.
     pub(crate) const INTERRUPTED: u8 = 130;
 }

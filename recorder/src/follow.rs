@@ -6,7 +6,6 @@
 //! is not recognised; an unfinished line waits for its end.
 
 use inferlint_schema::record::{Bytes, Gap, Log, Record};
-use inferlint_schema::redact::Masker;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -111,7 +110,7 @@ impl Follower {
                 Ok(n) => {
                     budget -= n;
                     self.heard_t = t;
-                    self.take(fresh, t, out);
+                    self.take(&fresh, t, out);
                 }
                 Err(error) => {
                     if !self.unreadable {
@@ -144,9 +143,9 @@ impl Follower {
     }
 
     /// Everything up to the last line end is passed on, the rest is held.
-    fn take(&mut self, fresh: Vec<u8>, t: u64, out: &mut Vec<Record>) {
+    fn take(&mut self, fresh: &[u8], t: u64, out: &mut Vec<Record>) {
         let fresh_from = self.held.len();
-        self.held.extend_from_slice(&fresh);
+        self.held.extend_from_slice(fresh);
         let is_end = |byte: &u8| *byte == b'\n' || *byte == b'\r';
         let mut cut = fresh.iter().rposition(is_end).map_or(0, |at| fresh_from + at + 1);
         if cut == 0 && self.held.len() > LINE_BYTES {
@@ -305,12 +304,6 @@ fn line_ends(body: &[u8]) -> Vec<u32> {
         last = at;
     }
     ends
-}
-
-/// The record with its lines masked and the line ends where they then are.
-pub(crate) fn masked(log: &Log, masker: &mut Masker) -> Log {
-    let body = masker.text(&log.body).into_owned();
-    Log { ends: line_ends(&body), body: Bytes::from(body), ..log.clone() }
 }
 
 #[cfg(test)]

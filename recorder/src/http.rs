@@ -47,7 +47,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    fn new(why: impl Into<String>) -> Self {
+    pub(crate) fn new(why: impl Into<String>) -> Self {
         Self { why: why.into(), status: None, too_large: false }
     }
 
@@ -99,12 +99,37 @@ impl Client {
     pub(crate) async fn get(&self, url: &Url, body: &mut Vec<u8>) -> Result<Answer, Failure> {
         body.clear();
         let late = || Failure::new(format!("no answer within {} s", self.total.as_secs()));
-        tokio::time::timeout(self.total, self.exchange(url, body)).await.map_err(|_| late())?
+        let exchange = self.exchange(self.inner.get(url.clone()), FIRST_BYTE, body);
+        tokio::time::timeout(self.total, exchange).await.map_err(|_| late())?
     }
 
-    async fn exchange(&self, url: &Url, body: &mut Vec<u8>) -> Result<Answer, Failure> {
-        let first = tokio::time::timeout(FIRST_BYTE, self.inner.get(url.clone()).send());
-        let late = || Failure::new(format!("no answer within {} s", FIRST_BYTE.as_secs()));
+    /// POSTs a JSON text, as a client of the server would; the answer replaces what is in `body`.
+    ///
+    /// # Errors
+    /// As [`Client::get`]; the first byte may take as long as the whole answer.
+    pub(crate) async fn post(
+        &self,
+        url: &Url,
+        json: String,
+        body: &mut Vec<u8>,
+    ) -> Result<Answer, Failure> {
+        body.clear();
+        let request = self.inner.post(url.clone()).body(json);
+        let request = request.header(header::CONTENT_TYPE, "application/json");
+        let request = request.header(header::ACCEPT, "application/json");
+        let late = || Failure::new(format!("no answer within {} s", self.total.as_secs()));
+        let exchange = self.exchange(request, self.total, body);
+        tokio::time::timeout(self.total, exchange).await.map_err(|_| late())?
+    }
+
+    async fn exchange(
+        &self,
+        request: reqwest::RequestBuilder,
+        first_byte: Duration,
+        body: &mut Vec<u8>,
+    ) -> Result<Answer, Failure> {
+        let first = tokio::time::timeout(first_byte, request.send());
+        let late = || Failure::new(format!("no answer within {} s", first_byte.as_secs()));
         let mut response = first.await.map_err(|_| late())?.map_err(|error| in_words(&error))?;
         let status = response.status().as_u16();
         refuse(&response)?;

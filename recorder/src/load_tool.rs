@@ -303,14 +303,14 @@ fn base(path: &str) -> &str {
 
 /// A load tool at work, as its command line tells.
 #[derive(Debug, Clone)]
-pub(crate) struct Run {
+pub(crate) struct Call {
     pub(crate) tool: &'static Tool,
     /// Flags without dashes, `_` written as `-`, and their values; the last one given wins.
     options: BTreeMap<String, Option<String>>,
 }
 
 /// The load tool that this command line runs, if it is one.
-pub(crate) fn recognise(argv: &[impl AsRef<[u8]>]) -> Option<Run> {
+pub(crate) fn recognise(argv: &[impl AsRef<[u8]>]) -> Option<Call> {
     let words: Vec<&str> =
         argv.iter().map(|word| std::str::from_utf8(word.as_ref()).unwrap_or("\u{fffd}")).collect();
     let wrapped = words.first().is_some_and(|first| WRAPPERS.contains(&base(first)));
@@ -318,7 +318,7 @@ pub(crate) fn recognise(argv: &[impl AsRef<[u8]>]) -> Option<Run> {
     (0..words.len().min(looks)).find_map(|from| {
         let command = Command::of(words.get(from..)?)?;
         let tool = TOOLS.iter().find(|tool| (tool.is)(&command))?;
-        Some(Run { tool, options: options(command.rest) })
+        Some(Call { tool, options: options(command.rest) })
     })
 }
 
@@ -346,7 +346,7 @@ fn is_value(word: &str) -> bool {
     !word.starts_with('-') || word.parse::<f64>().is_ok()
 }
 
-impl Run {
+impl Call {
     /// The value of a flag. `None`: not given, or given without a value.
     pub(crate) fn value(&self, flag: &str) -> Option<&str> {
         self.options.get(flag)?.as_deref()
@@ -414,7 +414,7 @@ pub(crate) fn point_name(params: &BTreeMap<String, Text>) -> String {
 mod tests {
     use super::*;
 
-    fn run(line: &str) -> Option<Run> {
+    fn run(line: &str) -> Option<Call> {
         recognise(&line.split(' ').collect::<Vec<_>>())
     }
 

@@ -20,6 +20,8 @@ struct Open {
     /// As it was asked for, without the number of a repeat.
     name: String,
     shown: String,
+    /// Marked by the user, and saying how much was asked for.
+    point: bool,
 }
 
 /// How an edge is known.
@@ -31,6 +33,22 @@ pub(crate) struct Edge {
     pub(crate) from: &'static str,
     /// How far off `t` may be, in ns.
     pub(crate) error_ns: Option<u64>,
+}
+
+impl Open {
+    fn end(&self, edge: Edge) -> Phase {
+        Phase {
+            t: edge.t,
+            id: self.id,
+            edge: "end".to_owned(),
+            parent: None,
+            name: None,
+            kind: None,
+            params: None,
+            from: edge.from.to_owned(),
+            error_ns: edge.error_ns,
+        }
+    }
 }
 
 impl Phases {
@@ -55,7 +73,9 @@ impl Phases {
         let parent = self.open.last().map(|phase| phase.id);
         let id = self.next;
         self.next += 1;
-        self.open.push(Open { id, name: name.to_owned(), shown: shown.clone() });
+        let asks = ["concurrency", "rate"].iter().any(|key| params.contains_key(*key));
+        let point = edge.from == "mark" && asks;
+        self.open.push(Open { id, name: name.to_owned(), shown: shown.clone(), point });
         Phase {
             t: edge.t,
             id,
@@ -77,20 +97,25 @@ impl Phases {
         else {
             return Vec::new();
         };
-        let ended = self.open.drain(at..).rev();
-        ended
-            .map(|phase| Phase {
-                t: edge.t,
-                id: phase.id,
-                edge: "end".to_owned(),
-                parent: None,
-                name: None,
-                kind: None,
-                params: None,
-                from: edge.from.to_owned(),
-                error_ns: edge.error_ns,
-            })
-            .collect()
+        self.open.drain(at..).rev().map(|phase| phase.end(edge)).collect()
+    }
+
+    /// Ends the innermost open phase called `name`, and nothing inside it.
+    pub(crate) fn end_alone(&mut self, edge: Edge, name: &str) -> Option<Phase> {
+        let named = |phase: &Open| phase.name == name || phase.shown == name;
+        let at = self.open.iter().rposition(named)?;
+        Some(self.open.remove(at).end(edge))
+    }
+
+    /// Ends every open phase, innermost first.
+    pub(crate) fn end_all(&mut self, edge: Edge) -> Vec<Phase> {
+        self.open.drain(..).rev().map(|phase| phase.end(edge)).collect()
+    }
+
+    /// True when the innermost open phase is a mark that says how much was asked for, or is called
+    /// `name`: a load tool inside it is that point and no point of its own.
+    pub(crate) fn is_marked(&self, name: &str) -> bool {
+        self.open.last().is_some_and(|phase| phase.point || phase.name == name)
     }
 
     /// The innermost open phase.
@@ -126,6 +151,29 @@ mod tests {
         assert_eq!(ended, [2, 0], "what is open inside ends with it");
         assert!(phases.end(AT, "ladder").is_empty());
         assert_eq!(phases.current(), None);
+    }
+
+    #[test]
+    fn a_phase_may_end_before_what_is_inside_it() {
+        let mut phases = Phases::default();
+        begin(&mut phases, "load", &[]);
+        begin(&mut phases, "drain", &[]);
+        assert_eq!(phases.end_alone(AT, "load").map(|phase| phase.id), Some(0));
+        assert_eq!(phases.current(), Some("drain"));
+        assert_eq!(phases.end_all(AT).iter().map(|phase| phase.id).collect::<Vec<_>>(), [1]);
+        assert_eq!(phases.end_alone(AT, "drain"), None);
+    }
+
+    #[test]
+    fn a_mark_that_asks_for_something_is_the_point_of_the_tool_inside_it() {
+        let mut phases = Phases::default();
+        assert!(!phases.is_marked("c=4"));
+        begin(&mut phases, "ladder", &[]);
+        assert!(!phases.is_marked("c=4"));
+        begin(&mut phases, "first", &[("concurrency", "4")]);
+        assert!(phases.is_marked("c=4"));
+        begin(&mut phases, "c=8", &[]);
+        assert!(phases.is_marked("c=8") && !phases.is_marked("c=4"));
     }
 
     #[test]

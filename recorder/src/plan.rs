@@ -3,6 +3,7 @@
 use crate::cli::{About, Output, Privacy, Require, Sources, Watch};
 use crate::error::Error;
 use inferlint_schema::engine;
+use inferlint_schema::record::Text;
 use reqwest::Url;
 use std::fmt;
 use std::io::Read;
@@ -23,8 +24,10 @@ pub(crate) struct Plan {
     pub(crate) argv: Vec<String>,
     /// What is read.
     pub(crate) targets: Vec<Target>,
-    /// The engine, if it was named.
+    /// The engine, if it was named or the serve command tells.
     pub(crate) engine: Option<String>,
+    /// How it is known, as in `source.engine_from`.
+    pub(crate) engine_from: &'static str,
     /// Metrics of every engine must be there.
     pub(crate) require_metrics: bool,
     /// Sampling interval, if it was given.
@@ -47,6 +50,9 @@ pub(crate) struct Plan {
     pub(crate) run_id: String,
     /// Claims, questions and notes.
     pub(crate) remarks: Vec<Remark>,
+    /// Commands whose arguments may hold secrets: what follows an option that names one is masked
+    /// everywhere.
+    pub(crate) commands: Vec<Vec<Text>>,
 }
 
 /// One exposition to read.
@@ -97,11 +103,23 @@ impl Plan {
     /// # Errors
     /// When an option contradicts another or cannot be meant.
     pub(crate) fn watch(args: Watch) -> Result<Self, Error> {
-        let mut plan = Self::new("watch", args.sources, &args.output, &args.about)?;
+        let mut plan = Self::new("watch", args.sources, &args.output, &args.about)?.reading()?;
         plan.interval = args.pace.interval;
         plan.duration = args.duration;
         plan.marks = Some(args.marks.unwrap_or_else(|| plan.output.with_extension("marks")));
         Ok(plan)
+    }
+
+    /// A plan that is of no use without something to read.
+    ///
+    /// # Errors
+    /// When nothing is to be read.
+    pub(crate) fn reading(self) -> Result<Self, Error> {
+        if self.targets.is_empty() {
+            let help = "add --url http://127.0.0.1:8000, the address of the server";
+            return Err(Error::wrong_call("nothing to record", help));
+        }
+        Ok(self)
     }
 
     /// What all recordings share.
@@ -120,6 +138,7 @@ impl Plan {
             argv: argv(output.privacy),
             targets: targets(&sources.url, &sources.scrape)?,
             engine: engine.map(|engine| known_engine(&engine)).transpose()?,
+            engine_from: "option",
             require_metrics: sources.require.contains(&Require::Metrics),
             interval: None,
             duration: None,
@@ -131,6 +150,7 @@ impl Plan {
             privacy: output.privacy,
             run_id: run_id(about.run_id.clone())?,
             remarks: remarks(about)?,
+            commands: Vec::new(),
         })
     }
 }
@@ -205,10 +225,6 @@ fn targets(urls: &[String], scrapes: &[String]) -> Result<Vec<Target>, Error> {
         let (name, role) = (name.to_owned(), "other".to_owned());
         targets.push(Target { name, role, url, find_path: false, serves: false });
     }
-    if targets.is_empty() {
-        let help = "add --url http://127.0.0.1:8000, the address of the server";
-        return Err(Error::wrong_call("nothing to record", help));
-    }
     for (index, target) in targets.iter().enumerate() {
         check_name("source", &target.name)?;
         if targets.iter().take(index).any(|other| other.name == target.name) {
@@ -221,14 +237,14 @@ fn targets(urls: &[String], scrapes: &[String]) -> Result<Vec<Target>, Error> {
 }
 
 /// `NAME=URL` taken apart; an `=` inside the URL is no name.
-fn split_name(given: &str) -> (Option<&str>, &str) {
+pub(crate) fn split_name(given: &str) -> (Option<&str>, &str) {
     match given.split_once('=') {
         Some((name, url)) if !name.contains('/') => (Some(name), url),
         _ => (None, given),
     }
 }
 
-fn parse_url(url: &str) -> Result<Url, Error> {
+pub(crate) fn parse_url(url: &str) -> Result<Url, Error> {
     // Credentials stay out of messages.
     let given = match (url.split_once("://"), url.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
@@ -255,7 +271,7 @@ fn parse_url(url: &str) -> Result<Url, Error> {
 }
 
 /// Names go into file names, commands and reports: `[A-Za-z0-9._-]{1,64}`.
-fn check_name(of: &str, name: &str) -> Result<(), Error> {
+pub(crate) fn check_name(of: &str, name: &str) -> Result<(), Error> {
     let plain = |c: u8| c.is_ascii_alphanumeric() || b"._-".contains(&c);
     if (1..=64).contains(&name.len()) && name.bytes().all(plain) {
         return Ok(());
@@ -403,8 +419,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_a_source_is_a_wrong_call_with_help() {
-        let cases: [(&[&str], &str); 9] = [
-            (&[], "nothing to record"),
+        let cases: [(&[&str], &str); 8] = [
             (&["localhost:8000"], "no scheme"),
             (&["http://"], "is no URL"),
             (&["ftp://127.0.0.1/"], "scheme ftp"),

@@ -4,7 +4,7 @@
 //! one save prompts or generated text (`--save-detailed`, `--output-details`) is never added.
 
 use crate::collect::files::{Item, Keep, Shelf};
-use crate::load_tool::{Run, Saves};
+use crate::load_tool::{Call, Saves};
 use inferlint_schema::record::Record;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -39,7 +39,7 @@ pub(crate) struct Expected {
 /// Flags to add to a load command so that it saves its result to `file`, and where that will be.
 ///
 /// `None`: the tool saves it already, or in a way of its own.
-pub(crate) fn flags_for(run: &Run, file: &Path) -> Option<Vec<OsString>> {
+pub(crate) fn flags_for(run: &Call, file: &Path) -> Option<Vec<OsString>> {
     let folder = file.parent()?.as_os_str();
     let name = file.file_name()?;
     let flags: Vec<OsString> = match run.tool.saves {
@@ -61,7 +61,7 @@ pub(crate) fn flags_for(run: &Run, file: &Path) -> Option<Vec<OsString>> {
 
 /// Where a tool that was given these arguments in `cwd` leaves its result. `None`: nowhere, or in a
 /// way of its own.
-pub(crate) fn place_of(run: &Run, cwd: &Path) -> Option<Place> {
+pub(crate) fn place_of(run: &Call, cwd: &Path) -> Option<Place> {
     match run.tool.saves {
         Saves::OnRequest if run.has("save-result") || run.has("append-result") => {
             let folder = cwd.join(run.value("result-dir").unwrap_or("."));
@@ -86,6 +86,26 @@ pub(crate) fn folder_with_room(beside: &Path) -> Option<PathBuf> {
             .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= DISK_LEFT)
     };
     [beside.to_owned(), std::env::temp_dir()].into_iter().find(|folder| room(folder))
+}
+
+impl Place {
+    /// True for the place of this very file.
+    pub(crate) fn is(&self, path: &Path) -> bool {
+        matches!(self, Self::File(own) if own == path)
+    }
+}
+
+impl Saves {
+    /// Name for a result beside the bundle.
+    pub(crate) fn file_name(self, bundle: &Path) -> OsString {
+        let suffix = if self.by_itself() { "result.jsonl" } else { "result.json" };
+        bundle.with_extension(suffix).file_name().unwrap_or_default().to_owned()
+    }
+
+    /// The tool saves a result unasked, so the user expects to find one.
+    pub(crate) fn by_itself(self) -> bool {
+        matches!(self, Self::Always(_))
+    }
 }
 
 impl Expected {
@@ -163,7 +183,7 @@ mod tests {
     use super::*;
     use crate::load_tool::recognise;
 
-    fn run(line: &str) -> Run {
+    fn run(line: &str) -> Call {
         recognise(&line.split(' ').collect::<Vec<_>>()).unwrap()
     }
 

@@ -49,6 +49,8 @@ pub(crate) struct Session {
     sealed: oneshot::Receiver<Result<Sealed, Error>>,
     /// The bundle while it is being written.
     part: PathBuf,
+    /// The bundle's own id.
+    pub(crate) bundle_id: String,
     sources: u32,
     /// First slot of every schedule, once there is one.
     start: Option<Instant>,
@@ -71,29 +73,8 @@ impl Session {
         intervals: BTreeMap<String, u64>,
     ) -> Result<Self, Error> {
         let mut masker = masker(plan);
-        let mut why = BTreeMap::new();
-        let boot_id = host::boot_id().map_err(|error| why.insert("boot_id".to_owned(), error)).ok();
-        let session = record::Session {
-            t: 0,
-            format: FORMAT,
-            minor: MINOR,
-            writer: WRITER.to_owned(),
-            build: Some(format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS)),
-            bundle_id: random_hex(16)?,
-            run_id: plan.run_id.clone(),
-            segment: 0,
-            command: plan.command.to_owned(),
-            argv: plan.argv.iter().map(|arg| Text::from(arg.as_str())).collect(),
-            wall_ns: clock.wall_ns,
-            mono_ns: clock.mono_ns,
-            boot_id,
-            tz: host::time_zone(),
-            tz_offset_s: None,
-            intervals_ns: (!intervals.is_empty()).then_some(intervals),
-            privacy: Some(plan.privacy.name().to_owned()),
-            abilities: Some(BTreeMap::from([("metrics".to_owned(), true)])),
-            why: (!why.is_empty()).then_some(why),
-        };
+        let bundle_id = random_hex(16)?;
+        let session = opening(plan, clock, 0, bundle_id.clone(), intervals);
         let host = host::facts(clock.now(), &mut masker);
         let anchor = clock.anchor();
         let mut first: Vec<Record> = vec![session.into(), host.into(), anchor.clone().into()];
@@ -111,6 +92,7 @@ impl Session {
             live: Arc::default(),
             sealed,
             part,
+            bundle_id,
             sources: 0,
             start: None,
             running: Vec::new(),
@@ -130,7 +112,11 @@ impl Session {
 
     /// Reads a source at `interval` from now on.
     pub(crate) fn collect(&mut self, collector: impl Collector, interval: Duration) {
-        let start = *self.start.get_or_insert_with(Instant::now);
+        let now = Instant::now();
+        let first = *self.start.get_or_insert(now);
+        // All schedules have slots in common; one that begins later begins with its next slot.
+        let passed = now.saturating_duration_since(first).as_nanos().div_ceil(interval.as_nanos());
+        let start = first + interval * u32::try_from(passed).unwrap_or(u32::MAX);
         let (clock, sink) = (self.clock, self.sink.clone());
         self.running.push(Running::start(collector, interval, start, clock, sink));
     }
@@ -269,6 +255,40 @@ impl Session {
         self.read_all()
     }
 
+    /// Begins a phase whose first reading has been taken already.
+    pub(crate) fn begin_after_reading(
+        &mut self,
+        edge: Edge,
+        name: &str,
+        params: impl IntoIterator<Item = (String, String)>,
+    ) {
+        self.sink.account(self.phases.begin(edge, name, params));
+    }
+
+    /// Ends this phase alone; what was begun inside it goes on.
+    pub(crate) fn end_alone(&mut self, edge: Edge, name: &str) {
+        if let Some(phase) = self.phases.end_alone(edge, name) {
+            self.sink.account(phase);
+        }
+    }
+
+    /// Ends every open phase.
+    pub(crate) fn end_all(&mut self, edge: Edge) {
+        for phase in self.phases.end_all(edge) {
+            self.sink.account(phase);
+        }
+    }
+
+    /// True when the innermost open phase is the user's mark for a point like this one.
+    pub(crate) fn is_marked(&self, name: &str) -> bool {
+        self.phases.is_marked(name)
+    }
+
+    /// Name of the innermost open phase.
+    pub(crate) fn phase(&self) -> Option<&str> {
+        self.phases.current()
+    }
+
     /// Ends a phase and has every source read. `None`: no such phase is open.
     pub(crate) fn end(&mut self, edge: Edge, name: &str) -> Option<Taken> {
         let ended = self.phases.end(edge, name);
@@ -279,12 +299,13 @@ impl Session {
         any.then(|| self.read_all())
     }
 
-    fn read_all(&self) -> Taken {
+    /// Has every source read now, as a keyframe.
+    pub(crate) fn read_all(&self) -> Taken {
         self.running.iter().map(Running::edge).collect()
     }
 
     /// Writes an anchor when one is due or the wall clock was stepped.
-    fn watch_clock(&mut self) {
+    pub(crate) fn watch_clock(&mut self) {
         let due = self.clock.now() - self.anchor.t >= ANCHOR.as_nanos() as u64;
         let anchor =
             if due { Some(self.clock.anchor()) } else { self.clock.step_since(&self.anchor) };
@@ -340,8 +361,41 @@ impl Session {
     }
 }
 
+/// The first record of segment `segment`. Both clocks are those of the recording's beginning.
+pub(crate) fn opening(
+    plan: &Plan,
+    clock: Clock,
+    segment: u32,
+    bundle_id: String,
+    intervals: BTreeMap<String, u64>,
+) -> record::Session {
+    let mut why = BTreeMap::new();
+    let boot_id = host::boot_id().map_err(|error| why.insert("boot_id".to_owned(), error)).ok();
+    record::Session {
+        t: if segment == 0 { 0 } else { clock.now() },
+        format: FORMAT,
+        minor: MINOR,
+        writer: WRITER.to_owned(),
+        build: Some(format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS)),
+        bundle_id,
+        run_id: plan.run_id.clone(),
+        segment,
+        command: plan.command.to_owned(),
+        argv: plan.argv.iter().map(|arg| Text::from(arg.as_str())).collect(),
+        wall_ns: clock.wall_ns,
+        mono_ns: clock.mono_ns,
+        boot_id,
+        tz: host::time_zone(),
+        tz_offset_s: None,
+        intervals_ns: (!intervals.is_empty()).then_some(intervals),
+        privacy: Some(plan.privacy.name().to_owned()),
+        abilities: Some(BTreeMap::from([("metrics".to_owned(), true)])),
+        why: (!why.is_empty()).then_some(why),
+    }
+}
+
 /// The masker, knowing beforehand what is private in our environment and arguments.
-fn masker(plan: &Plan) -> Masker {
+pub(crate) fn masker(plan: &Plan) -> Masker {
     let mut seeds = Seeds::from_env(std::env::vars_os());
     seeds.host(crate::plan::host_name().as_bytes());
     for target in &plan.targets {
@@ -349,7 +403,12 @@ fn masker(plan: &Plan) -> Masker {
             seeds.secret(password.as_bytes());
         }
     }
-    Masker::new(seeds)
+    let mut masker = Masker::new(seeds);
+    for command in &plan.commands {
+        // What it learns here it finds everywhere.
+        masker.argv(command);
+    }
+    masker
 }
 
 /// CPU time, user and system, in ns, and the largest resident memory in bytes, of this process.

@@ -23,6 +23,20 @@ impl Stop {
             Self::Hangup => "hangup",
         }
     }
+
+    /// The signal.
+    pub(crate) fn signal(self) -> nix::sys::signal::Signal {
+        match self {
+            Self::Interrupt => nix::sys::signal::Signal::SIGINT,
+            Self::Terminate => nix::sys::signal::Signal::SIGTERM,
+            Self::Hangup => nix::sys::signal::Signal::SIGHUP,
+        }
+    }
+
+    /// Its number, for the exit status 128 + n.
+    pub(crate) fn number(self) -> u8 {
+        self.signal() as i32 as u8
+    }
 }
 
 /// Listens for them.

@@ -349,7 +349,7 @@ mod tests {
         }
         assert_eq!(wait_for("3141", 1), [bystander.id()]);
         bystander.kill().unwrap();
-        started.reaper.reap();
+        bystander.wait().unwrap();
     }
 
     #[test]

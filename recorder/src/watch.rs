@@ -31,7 +31,7 @@ pub(crate) async fn watch(plan: &Plan, voice: &Voice) -> Result<(), Error> {
         _ = signals.next() => return Err(nothing_recorded()),
     };
     judge(plan, &found, voice)?;
-    let intervals = metrics::intervals(&found, plan.interval);
+    let intervals = metrics::intervals(&found, plan.interval, metrics::ATTACHED);
     let mut session = Session::open(plan, place, clock, settled(&found, &intervals))?;
     let mut marks = plan.marks.as_deref().map(follow).transpose()?;
     say_begun(plan, &intervals, voice);
@@ -88,7 +88,7 @@ fn judge(plan: &Plan, found: &[Found], voice: &Voice) -> Result<(), Error> {
         return Err(Error::could_not(&trouble.what, &trouble.help));
     }
     for (found, trouble) in troubles() {
-        let (name, Trouble { what, help }) = (found.name(), trouble);
+        let (name, Trouble { what, help, .. }) = (found.name(), trouble);
         voice.warn(&format!("source {name}: {what}\n  help: {help}"));
     }
     Ok(())

@@ -4,7 +4,7 @@
 //! A configuration file is kept up to 64 KiB, of weights and data sets only name, size and (data
 //! sets) digest. Nothing is followed that a file's content names.
 
-use crate::load_tool::Run;
+use crate::load_tool::Call;
 use inferlint_schema::limits::{FILE_BYTES, PART_BYTES, RESULT_BYTES};
 use inferlint_schema::record::{Bytes, File, Gap, Record, Text};
 use sha2::{Digest, Sha256};
@@ -208,7 +208,7 @@ pub(crate) fn named_in(argv: &[Vec<u8>], cwd: &Path) -> Vec<PathBuf> {
 }
 
 /// The data set a load tool reads, if its arguments name a file.
-pub(crate) fn dataset(run: &Run, cwd: &Path) -> Option<PathBuf> {
+pub(crate) fn dataset(run: &Call, cwd: &Path) -> Option<PathBuf> {
     let params = run.params();
     let named = params.get("dataset_path").or_else(|| params.get("dataset"))?;
     let path = cwd.join(named.lossy().as_ref());

@@ -15,8 +15,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Interval for a server that somebody else started; one of our own is read at 250 ms.
+/// Interval for a server that somebody else started.
 pub(crate) const ATTACHED: Duration = Duration::from_secs(1);
+/// Interval for a server of our own.
+pub(crate) const OWN: Duration = Duration::from_millis(250);
 /// A reading may take this part of the interval: what reading costs the server stays small.
 const SHARE: u32 = 20;
 /// Trial readings behind that rule.
@@ -25,6 +27,8 @@ const TRIALS: usize = 3;
 const LOOK: Duration = Duration::from_secs(5);
 /// A trial reading that takes this long says enough.
 const SLOW: Duration = Duration::from_secs(1);
+/// How a 200 that is no exposition is called.
+const NO_METRICS: &str = "the answer holds no metrics";
 /// Bytes of a useless answer that are quoted.
 const QUOTED: usize = 40;
 
@@ -49,6 +53,8 @@ pub(crate) struct Trouble {
     pub(crate) what: String,
     /// What to do.
     pub(crate) help: String,
+    /// The server answers, but has no metrics to give: a setting of its own is missing.
+    pub(crate) missing: bool,
 }
 
 /// Looks at every target of the plan, all at once.
@@ -60,7 +66,8 @@ pub(crate) async fn discover(client: &Client, plan: &Plan) -> Vec<Found> {
         .iter()
         .map(|target| {
             let (client, target) = (client.within(LOOK), target.clone());
-            tokio::spawn(async move { look(&client, target, named, trials).await })
+            let from = plan.engine_from;
+            tokio::spawn(async move { look(&client, target, named, from, trials).await })
         })
         .collect();
     let mut found = Vec::new();
@@ -74,6 +81,7 @@ async fn look(
     client: &Client,
     target: Target,
     named: Option<&'static EngineIdentity>,
+    from: &'static str,
     trials: usize,
 ) -> Found {
     let named = named.filter(|_| target.serves);
@@ -87,7 +95,7 @@ async fn look(
         target,
         urls,
         engine: named,
-        engine_from: named.map(|_| "option"),
+        engine_from: named.map(|_| from),
         median: None,
         trouble: None,
     };
@@ -112,7 +120,9 @@ async fn look(
     }
     found.trouble = failures.into_iter().next().map(|(url, failure)| {
         let what = format!("{}: {}", crate::plan::address(&url), failure.why);
-        Trouble { what, help: help_for(&failure, likely, &found.target) }
+        let missing =
+            matches!(failure.status, Some(404 | 501)) || failure.why.starts_with(NO_METRICS);
+        Trouble { what, help: help_for(&failure, likely, &found.target), missing }
     });
     found
 }
@@ -183,7 +193,7 @@ fn no_exposition(body: &[u8]) -> Option<String> {
         .take(QUOTED)
         .filter(|c| !c.is_control())
         .collect();
-    Some(format!("the answer holds no metrics, it begins with {quoted:?}"))
+    Some(format!("{NO_METRICS}, it begins with {quoted:?}"))
 }
 
 async fn median(
@@ -229,8 +239,12 @@ fn help_for(failure: &http::Failure, engine: Option<&EngineIdentity>, target: &T
 ///
 /// One interval serves all that have a part in serving: the longest that one of them needs. Other
 /// expositions are read no more often, and less often when they are slow.
-pub(crate) fn intervals(found: &[Found], asked: Option<Duration>) -> Vec<Duration> {
-    let needs = |found: &Found| asked.unwrap_or_else(|| by_rule(ATTACHED, found.median));
+pub(crate) fn intervals(
+    found: &[Found],
+    asked: Option<Duration>,
+    default: Duration,
+) -> Vec<Duration> {
+    let needs = |found: &Found| asked.unwrap_or_else(|| by_rule(default, found.median));
     let serving = found.iter().filter(|found| found.target.serves).map(needs).max();
     found
         .iter()

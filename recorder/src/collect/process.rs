@@ -15,14 +15,21 @@
 //! `thread` is the thread's id and `name` its short name. Nobody else's command line is read: a
 //! process that is in none of our trees costs one look at its parent and leaves no trace.
 
+use super::{Ask, Collector, Failure};
+use crate::clock::Clock;
 use crate::procfs::{Identity, Procfs, Stat, status_field};
-use inferlint_schema::record::{Process, Text};
+use crate::sink::Worth;
+use inferlint_schema::delta::Encoder;
+use inferlint_schema::record::{Process, Record, Text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Threads read of one process in one second; the largest engine process seen has 420.
 const THREADS: usize = 2_048;
+/// Threads of one process that are asked for children between two looks: load scripts have one.
+const PEEK_THREADS: usize = 64;
 /// Looks at a new process during which its arguments are read again: it renames itself soon after it
 /// starts (vLLM's workers within a second).
 const YOUNG_LOOKS: u32 = 5;
@@ -71,6 +78,8 @@ pub(crate) struct Trees {
     me: u32,
     members: BTreeMap<u32, Member>,
     strangers: BTreeSet<u32>,
+    /// A load has been started: from then on an orphan of unknown descent may be its.
+    loaded: bool,
     looks: u32,
     ticks_per_second: f64,
     page_bytes: f64,
@@ -84,6 +93,7 @@ impl Trees {
             me,
             members: BTreeMap::new(),
             strangers: BTreeSet::new(),
+            loaded: false,
             looks: 0,
             ticks_per_second: ticks_per_second(),
             page_bytes: rustix::param::page_size() as f64,
@@ -93,15 +103,11 @@ impl Trees {
     /// Adds a process we started as the root of a tree. False: it is gone already.
     pub(crate) fn plant(&mut self, pid: u32, tree: Tree) -> bool {
         self.strangers.remove(&pid);
+        self.loaded |= tree == Tree::Client;
         let Ok(stat) = self.procs.stat(pid) else { return false };
         let argv = self.own_argv(pid);
         self.members.insert(pid, Member { stat, tree, argv, looks: 0 });
         true
-    }
-
-    /// The processes that are there, by pid.
-    pub(crate) fn members(&self) -> impl Iterator<Item = &Member> {
-        self.members.values()
     }
 
     /// The processes of one tree.
@@ -109,9 +115,36 @@ impl Trees {
         self.members.values().filter(|member| member.tree == tree).cloned().collect()
     }
 
-    /// The member with this pid.
-    pub(crate) fn get(&self, pid: u32) -> Option<&Member> {
-        self.members.get(&pid)
+    /// What is new below the load's processes, or has changed its arguments, found without a look
+    /// at the whole table. Those for which `settled` holds, and all below them, are passed over.
+    pub(crate) fn peek(&mut self, settled: impl Fn(&Member) -> bool) -> Vec<Member> {
+        let mut found = Vec::new();
+        let mut pids: Vec<u32> = self.of(Tree::Client).iter().map(|m| m.stat.id.pid).collect();
+        while let Some(pid) = pids.pop() {
+            if self.descends(pid, &settled) {
+                continue;
+            }
+            let argv = own_argv(&self.procs, pid);
+            if let Some(member) = self.members.get_mut(&pid)
+                && argv.is_some()
+                && argv != member.argv
+            {
+                member.argv = argv;
+                found.push(member.clone());
+            }
+            for tid in self.procs.threads(pid, PEEK_THREADS).unwrap_or_default() {
+                let children = self.procs.read(format!("{pid}/task/{tid}/children"));
+                let children = children.unwrap_or_default();
+                let children = String::from_utf8_lossy(&children);
+                for child in children.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()) {
+                    if !self.members.contains_key(&child) && self.plant(child, Tree::Client) {
+                        found.extend(self.members.get(&child).cloned());
+                        pids.push(child);
+                    }
+                }
+            }
+        }
+        found
     }
 
     /// True if `pid` descends from a member for which `is` holds, or is one itself.
@@ -199,8 +232,7 @@ impl Trees {
         if let Some(member) = parent.or(leader) {
             return Some(member.tree);
         }
-        let load = self.members.values().any(|member| member.tree == Tree::Client);
-        (stat.ppid == self.me && !load).then_some(Tree::Server)
+        (stat.ppid == self.me && !self.loaded).then_some(Tree::Server)
     }
 
     fn own_argv(&self, pid: u32) -> Option<Vec<Vec<u8>>> {
@@ -299,6 +331,48 @@ impl Trees {
             push("process_cpu_seconds_total", stat.cpu_ticks as f64 / self.ticks_per_second);
         }
     }
+}
+
+/// Reads what the processes of our trees use.
+pub(crate) struct Usage {
+    src: u32,
+    trees: Arc<Mutex<Trees>>,
+    encoder: Encoder,
+    clock: Clock,
+}
+
+impl Usage {
+    /// A collector for source `src`.
+    pub(crate) fn new(src: u32, trees: Arc<Mutex<Trees>>, clock: Clock) -> Self {
+        Self { src, trees, encoder: Encoder::new(src), clock }
+    }
+}
+
+impl Collector for Usage {
+    fn src(&self) -> u32 {
+        self.src
+    }
+
+    fn worth(&self) -> Worth {
+        Worth::Reading
+    }
+
+    async fn read(&mut self, ask: Ask, out: &mut Vec<Record>) -> Result<(), Failure> {
+        let t = self.clock.now();
+        let values = self.trees.lock().unwrap_or_else(PoisonError::into_inner).values();
+        let samples: Vec<(&str, f64)> = values.iter().map(|(n, v)| (n.as_str(), *v)).collect();
+        let took = self.clock.now() - t;
+        self.encoder.values(t, took, &samples, ask.keyframe, out);
+        Ok(())
+    }
+}
+
+/// When a process was started, on the recording's clock, to 10 ms. `None`: before the recording.
+pub(crate) fn began_t(id: Identity, clock: Clock) -> Option<u64> {
+    let boot = nix::time::clock_gettime(nix::time::ClockId::CLOCK_BOOTTIME).ok()?;
+    let now_ns = boot.tv_sec() as u64 * 1_000_000_000 + boot.tv_nsec() as u64;
+    let started_ns = (id.start_ticks as f64 / ticks_per_second() * 1e9) as u64;
+    clock.now().checked_sub(now_ns.saturating_sub(started_ns))
 }
 
 /// Clock ticks per second, `USER_HZ`: 100 on every Linux that runs these engines.
@@ -413,7 +487,7 @@ mod tests {
         assert!(trees.plant(60, Tree::Server));
         let changes = trees.look();
         assert_eq!(pids(&changes.began), [61, 99]);
-        assert!(trees.members().all(|member| member.tree == Tree::Server));
+        assert_eq!(trees.of(Tree::Server).len(), 3);
 
         // The launcher dies; its child is handed to us and stays the server's. A daemon of the
         // server's that left the session before anybody looked is an orphan of ours.
@@ -433,6 +507,38 @@ mod tests {
         assert_eq!(pids(&trees.look().began), [111]);
         assert!(trees.descends(111, |member| member.stat.id.pid == 110));
         assert!(!trees.descends(99, |member| member.stat.id.pid == 110));
+    }
+
+    #[test]
+    fn a_load_tool_is_found_at_once_below_its_script_and_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        put(root, 60, 50, 1, "bash", "bash ladder.sh");
+        let mut trees = Trees::new(Procfs::at(root), 50);
+        trees.plant(60, Tree::Client);
+        assert!(trees.peek(|_| false).is_empty());
+        put(root, 61, 60, 1, "bash", "bash ladder.sh");
+        fs::write(root.join("60/task/60/children"), "61 ").unwrap();
+        assert_eq!(pids(&trees.peek(|_| false)), [61]);
+        put(root, 61, 60, 1, "vllm", "python vllm bench serve");
+        assert_eq!(pids(&trees.peek(|_| false)), [61], "it has become another program");
+        put(root, 62, 61, 1, "python", "python worker");
+        fs::write(root.join("61/task/61/children"), "62 ").unwrap();
+        let settled = |member: &Member| member.stat.id.pid == 61;
+        assert!(trees.peek(settled).is_empty(), "what the tool starts is its own affair");
+    }
+
+    #[test]
+    fn a_start_time_is_put_on_the_recordings_clock() {
+        let clock = Clock::start();
+        let mut child = std::process::Command::new("sleep").arg("5").spawn().unwrap();
+        let id = Procfs::default().stat(child.id()).unwrap().id;
+        let began = began_t(id, clock).unwrap();
+        assert!(clock.now() - began < 500_000_000, "{began} of {}", clock.now());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let me = Procfs::default().stat(1).unwrap().id;
+        assert_eq!(began_t(me, clock), None);
     }
 
     #[test]

@@ -1,0 +1,480 @@
+//! A run under way: everything that goes on while we wait for the next thing to happen. Logs are
+//! followed, marks read, processes looked at, load tools noticed; ten times a second, one turn each.
+
+use crate::child::{Child, Ending, Outlet, Reaper};
+use crate::collect::files::Shelf;
+use crate::collect::process::{Member, Tree, Trees, began_t};
+use crate::collect::versions;
+use crate::follow::{Follower, POLL};
+use crate::load_tool::{Call, point_name, recognise};
+use crate::marks::Marks;
+use crate::phase::Edge;
+use crate::procfs::{Identity, Procfs};
+use crate::results::{Expected, place_of};
+use crate::session::{Session, Taken};
+use crate::signals::{Signals, Stop};
+use crate::sink::Worth;
+use crate::status::Voice;
+use crate::stop;
+use inferlint_schema::engine::EngineIdentity;
+use inferlint_schema::record::{Epoch, Exit, Record, Text};
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::time::{Interval, MissedTickBehavior};
+
+/// The drain ends when the work counters are equal in two readings, or after this.
+const DRAIN: Duration = Duration::from_secs(3);
+/// What a reading at an edge may hold the load up.
+const EDGE: Duration = Duration::from_secs(1);
+/// Last lines of a server's output that are shown when it does not come up.
+const LAST_LINES: usize = 8;
+
+/// A server we started.
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    /// Its log's source.
+    pub(crate) src: u32,
+    pub(crate) began_t: u64,
+    pub(crate) engine: Option<&'static EngineIdentity>,
+    /// It has said in its log that it is ready.
+    pub(crate) says_ready: bool,
+    pub(crate) last_lines: VecDeque<String>,
+    /// How it ended, once it has.
+    pub(crate) ending: Option<Ending>,
+}
+
+/// A load tool at work: the load command itself, or one below it.
+struct Point {
+    id: Identity,
+    began_t: u64,
+    /// Its phase. `None`: a mark of the user's is the point.
+    phase: Option<String>,
+    argv: Vec<Text>,
+    expected: Option<Expected>,
+}
+
+/// Waiting for the counters to come to rest after a load.
+struct Drain {
+    name: String,
+    began: Instant,
+    /// Readings so far; only those after its beginning count.
+    scrapes: u64,
+    /// The work counters in the last of them.
+    work: Option<f64>,
+}
+
+/// A run under way.
+pub(crate) struct Run<'a> {
+    pub(crate) voice: &'a Voice,
+    pub(crate) session: Session,
+    pub(crate) signals: Signals,
+    pub(crate) reaper: Reaper,
+    trees: Arc<Mutex<Trees>>,
+    pub(crate) shelf: Shelf,
+    pub(crate) marks: Option<Marks>,
+    pub(crate) followers: Vec<Follower>,
+    /// Files of ours that children write.
+    pub(crate) outlets: Vec<Outlet>,
+    pub(crate) server: Option<Server>,
+    processes: u32,
+    points: Vec<Point>,
+    drain: Option<Drain>,
+    drains: u32,
+    loading: bool,
+    /// Metrics are read.
+    pub(crate) metered: bool,
+    tick: Interval,
+    turns: u64,
+}
+
+/// What outlives the recording.
+pub(crate) struct Parts<'a> {
+    pub(crate) voice: &'a Voice,
+    pub(crate) session: Session,
+    pub(crate) signals: Signals,
+    pub(crate) reaper: Reaper,
+    pub(crate) trees: Arc<Mutex<Trees>>,
+    pub(crate) followers: Vec<Follower>,
+    pub(crate) outlets: Vec<Outlet>,
+    pub(crate) server: Option<Server>,
+}
+
+impl<'a> Run<'a> {
+    /// A run in `session`; `processes` is the source of its processes.
+    pub(crate) fn new(
+        voice: &'a Voice,
+        session: Session,
+        signals: Signals,
+        reaper: Reaper,
+        trees: Arc<Mutex<Trees>>,
+        processes: u32,
+    ) -> Self {
+        let mut tick = tokio::time::interval(POLL);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self {
+            voice,
+            session,
+            signals,
+            reaper,
+            trees,
+            shelf: Shelf::default(),
+            marks: None,
+            followers: Vec::new(),
+            outlets: Vec::new(),
+            server: None,
+            processes,
+            points: Vec::new(),
+            drain: None,
+            drains: 0,
+            loading: false,
+            metered: false,
+            tick,
+            turns: 0,
+        }
+    }
+
+    /// What outlives the recording.
+    pub(crate) fn into_parts(self) -> Parts<'a> {
+        Parts {
+            voice: self.voice,
+            session: self.session,
+            signals: self.signals,
+            reaper: self.reaper,
+            trees: self.trees,
+            followers: self.followers,
+            outlets: self.outlets,
+            server: self.server,
+        }
+    }
+
+    /// Ns since the recording began.
+    pub(crate) fn now(&self) -> u64 {
+        self.session.clock.now()
+    }
+
+    /// Our process trees.
+    pub(crate) fn trees(&self) -> MutexGuard<'_, Trees> {
+        self.trees.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Goes on with the run until `event`.
+    ///
+    /// # Errors
+    /// The signal that came before it.
+    pub(crate) async fn until<T>(&mut self, event: impl Future<Output = T>) -> Result<T, Stop> {
+        tokio::pin!(event);
+        loop {
+            tokio::select! {
+                biased;
+                stop = self.signals.next() => return Err(stop),
+                value = &mut event => return Ok(value),
+                _ = self.tick.tick() => self.turn(),
+            }
+        }
+    }
+
+    /// Waits for readings that were asked for, but holds nobody up for long.
+    ///
+    /// # Errors
+    /// The signal that came before it.
+    pub(crate) async fn taken(&mut self, taken: Taken) -> Result<(), Stop> {
+        let all = async {
+            for reading in taken {
+                let _ = reading.await;
+            }
+        };
+        self.until(tokio::time::timeout(EDGE, all)).await.map(drop)
+    }
+
+    fn turn(&mut self) {
+        self.turns += 1;
+        self.reaper.reap();
+        self.follow();
+        if let Some(marks) = &mut self.marks {
+            let lines = marks.poll();
+            self.session.mark(lines, self.voice);
+        }
+        if self.loading {
+            self.notice_ended_points();
+            self.notice_new_points();
+        }
+        self.go_on_draining();
+        if self.turns.is_multiple_of(5) && self.voice.has_status_line() {
+            let elapsed = Duration::from_nanos(self.now());
+            let bytes = self.session.sink.bytes();
+            let line = self.session.live.line(self.session.phase(), elapsed, bytes);
+            self.voice.status(&line);
+        }
+        if self.turns.is_multiple_of(10) {
+            self.session.watch_clock();
+            self.outlets.iter_mut().for_each(Outlet::tend);
+            self.look();
+        }
+    }
+
+    /// Looks at the process table.
+    pub(crate) fn look(&mut self) {
+        let t = self.now();
+        let changes = self.trees().look();
+        for member in &changes.renamed {
+            self.consider(member);
+        }
+        let edges =
+            [("begin", &changes.began), ("change", &changes.renamed), ("end", &changes.ended)];
+        for (edge, members) in edges {
+            for member in members {
+                self.identify(member, edge, t);
+            }
+        }
+        self.notice_server_end();
+    }
+
+    /// Records who a process is.
+    pub(crate) fn identify(&self, member: &Member, edge: &str, t: u64) {
+        let record = self.trees().record(member, edge, Some(self.processes), t);
+        self.session.sink.account(record);
+    }
+
+    /// Adds a process we started to its tree.
+    pub(crate) fn plant(&mut self, pid: u32, tree: Tree) {
+        let planted = self.trees().plant(pid, tree);
+        if planted && let Some(member) = self.member(pid, tree) {
+            self.identify(&member, "begin", self.now());
+        }
+    }
+
+    fn member(&self, pid: u32, tree: Tree) -> Option<Member> {
+        self.trees().of(tree).into_iter().find(|member| member.stat.id.pid == pid)
+    }
+
+    fn follow(&mut self) {
+        let (t, mut out) = (self.now(), Vec::new());
+        for follower in &mut self.followers {
+            follower.look(t, self.loading, &mut out);
+        }
+        self.keep_log(out);
+    }
+
+    /// Records what was followed, and listens for the server's word that it is ready.
+    pub(crate) fn keep_log(&mut self, mut out: Vec<Record>) {
+        if let Some(server) = &mut self.server {
+            for record in &out {
+                if let Record::Log(log) = record
+                    && log.src == server.src
+                {
+                    server.hear(&log.body);
+                }
+            }
+        }
+        if !out.is_empty() {
+            self.session.sink.send(Worth::Body, &mut out);
+        }
+    }
+
+    /// Writes down that the server has ended, once.
+    pub(crate) fn notice_server_end(&mut self) {
+        let t = self.now();
+        let Some(server) = self.server.as_mut().filter(|server| server.ending.is_none()) else {
+            return;
+        };
+        self.reaper.reap();
+        let Some(ending) = self.reaper.ending(server.child.id.pid) else { return };
+        server.ending = Some(ending);
+        let why = format!("the server's process {}", ending.in_words());
+        let (src, began_t, id) = (server.src, server.began_t, server.child.id);
+        self.session.sink.account(exit(t, "server", id, None, Some(ending), Some(began_t)));
+        self.session.sink.account(Epoch {
+            t,
+            src,
+            edge: "end".to_owned(),
+            rung: "tree".to_owned(),
+            identity: Some(identity(id)),
+            why: Some(why),
+        });
+    }
+
+    /// From now on silence of logs is worth a record and load tools are looked for.
+    pub(crate) fn set_loading(&mut self, loading: bool) {
+        self.loading = loading;
+        self.session.live.watch();
+    }
+
+    /// Adds a load tool that we start ourselves as the point it is.
+    pub(crate) fn add_point(&mut self, id: Identity, began_t: u64, argv: Vec<Text>) {
+        self.points.push(Point { id, began_t, phase: None, argv, expected: None });
+    }
+
+    fn notice_new_points(&mut self) {
+        let tools: Vec<Identity> = self.points.iter().map(|point| point.id).collect();
+        let settled = |member: &Member| tools.contains(&member.stat.id);
+        let found = self.trees().peek(settled);
+        for member in &found {
+            self.identify(member, "begin", self.now());
+            self.consider(member);
+        }
+    }
+
+    /// Begins a point if this process of the load's is a load tool, and not part of one.
+    fn consider(&mut self, member: &Member) {
+        let inside = |m: &Member| self.points.iter().any(|point| point.id == m.stat.id);
+        if !self.loading
+            || member.tree != Tree::Client
+            || self.trees().descends(member.stat.id.pid, inside)
+        {
+            return;
+        }
+        let Some(argv) = &member.argv else { return };
+        if let Some(call) = recognise(argv) {
+            self.begin_point(member, argv, &call);
+        }
+    }
+
+    fn begin_point(&mut self, member: &Member, argv: &[Vec<u8>], call: &Call) {
+        let (now, id) = (self.now(), member.stat.id);
+        // A process that became a load tool later than it was started began when we saw it.
+        let began_t = began_t(id, self.session.clock)
+            .filter(|began| now.saturating_sub(*began) < 1_000_000_000)
+            .unwrap_or(now);
+        self.end_drain();
+        let params = call.params();
+        let name = point_name(&params);
+        let phase = if self.session.is_marked(&name) {
+            None
+        } else {
+            let error_ns = Some(POLL.as_nanos() as u64);
+            let edge = Edge { t: began_t, from: "argv", error_ns };
+            let params = params.into_iter().map(|(key, value)| (key, value.lossy().into_owned()));
+            let _ = self.session.begin(edge, &name, params);
+            self.session.phase().map(str::to_owned)
+        };
+        let cwd = Procfs::default().link(id.pid, "cwd").unwrap_or_default();
+        let expected = place_of(call, &cwd).map(|place| Expected::at(place, false));
+        let argv = argv.iter().map(|word| Text::from(word.as_slice())).collect();
+        self.points.push(Point { id, began_t, phase, argv, expected });
+        let versions = versions::of_process(&Procfs::default(), id.pid, "client", None, now);
+        self.session.sink.account(versions);
+    }
+
+    fn notice_ended_points(&mut self) {
+        let procs = Procfs::default();
+        let (ended, going): (Vec<_>, Vec<_>) = std::mem::take(&mut self.points)
+            .into_iter()
+            .partition(|point| stop::has_ended(&procs, point.id, None));
+        self.points = going;
+        for point in ended {
+            self.end_point(&point);
+        }
+    }
+
+    fn end_point(&mut self, point: &Point) {
+        let t = self.now();
+        let ending = self.reaper.ending(point.id.pid);
+        if let Some(name) = &point.phase {
+            let edge = Edge { t, from: "argv", error_ns: Some(POLL.as_nanos() as u64) };
+            self.session.end_alone(edge, name);
+            let _ = self.session.read_all();
+            self.begin_drain();
+        }
+        let argv = Some(point.argv.clone());
+        // The load command's own end is written down where it is waited for.
+        if point.phase.is_some() || point.expected.is_some() {
+            let began_t = Some(point.began_t);
+            self.session.sink.account(exit(t, "child", point.id, argv, ending, began_t));
+        }
+        if let Some(expected) = &point.expected {
+            let mut out = Vec::new();
+            expected.pick_up(&mut self.shelf, t, None, &mut out);
+            self.session.sink.send(Worth::Body, &mut out);
+        }
+    }
+
+    /// Begins to wait for the counters to come to rest.
+    pub(crate) fn begin_drain(&mut self) {
+        if self.drain.is_some() || !self.metered {
+            return;
+        }
+        self.drains += 1;
+        let name =
+            if self.drains == 1 { "drain".to_owned() } else { format!("drain#{}", self.drains) };
+        let edge = Edge { t: self.now(), from: "user", error_ns: None };
+        self.session.begin_after_reading(edge, "drain", []);
+        let (scrapes, _) = self.session.live.scrapes();
+        self.drain = Some(Drain { name, began: Instant::now(), scrapes, work: None });
+    }
+
+    /// True while counters may still move.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.drain.is_some()
+    }
+
+    fn go_on_draining(&mut self) {
+        let (scrapes, _) = self.session.live.scrapes();
+        let work = self.session.live.figures().work;
+        let Some(drain) = &mut self.drain else { return };
+        let fresh = scrapes > drain.scrapes;
+        let at_rest = fresh && work.is_some() && drain.work == work;
+        if fresh {
+            (drain.scrapes, drain.work) = (scrapes, work);
+        }
+        if at_rest || drain.began.elapsed() >= DRAIN {
+            self.end_drain();
+        }
+    }
+
+    fn end_drain(&mut self) {
+        if let Some(drain) = self.drain.take() {
+            let edge = Edge { t: self.now(), from: "user", error_ns: None };
+            self.session.end_alone(edge, &drain.name);
+        }
+    }
+}
+
+impl Server {
+    fn hear(&mut self, body: &[u8]) {
+        for line in String::from_utf8_lossy(body).lines().filter(|line| !line.trim().is_empty()) {
+            self.says_ready |= self.engine.is_some_and(|engine| engine.is_ready_line(line));
+            if self.last_lines.len() == LAST_LINES {
+                self.last_lines.pop_front();
+            }
+            self.last_lines.push_back(line.chars().take(500).collect());
+        }
+    }
+}
+
+/// The record of a process's end.
+pub(crate) fn exit(
+    t: u64,
+    what: &str,
+    id: Identity,
+    argv: Option<Vec<Text>>,
+    ending: Option<Ending>,
+    began_t: Option<u64>,
+) -> Exit {
+    let (status, signal) = match ending {
+        Some(Ending::Status(status)) => (Some(i64::from(status)), None),
+        Some(Ending::Signal(signal)) => (None, Some(signal.unsigned_abs())),
+        None => (None, None),
+    };
+    Exit {
+        t,
+        src: None,
+        what: what.to_owned(),
+        pid: id.pid,
+        start_ticks: Some(id.start_ticks),
+        argv,
+        status,
+        signal,
+        began_t,
+        phase: None,
+    }
+}
+
+/// A process's identity as `epoch.identity` has it.
+pub(crate) fn identity(id: Identity) -> BTreeMap<String, Text> {
+    BTreeMap::from([
+        ("pid".to_owned(), Text::from(id.pid.to_string())),
+        ("start_ticks".to_owned(), Text::from(id.start_ticks.to_string())),
+    ])
+}

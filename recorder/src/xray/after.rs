@@ -1,0 +1,360 @@
+//! The end of a run: the bundle is sealed first, then what was started is stopped, and what that
+//! shows is appended.
+
+use super::load::{Load, end_load};
+use super::{Early, beside, broken, user_edge, verdict};
+use crate::appendix;
+use crate::child::{self, Echo, Ending, Inherited, Outlet, Reaper, Route, Start};
+use crate::clock::Clock;
+use crate::collect::process::{Tree, Trees};
+use crate::errand::Errand;
+use crate::error::{Error, exit};
+use crate::follow::Follower;
+use crate::gate;
+use crate::http::Client;
+use crate::plan::Plan;
+use crate::probe;
+use crate::procfs::{Identity, Procfs};
+use crate::run::{self, Run, Server};
+use crate::session::{Session, WRITER};
+use crate::signals::{Signals, Stop};
+use crate::sink::Sealed;
+use crate::status::Voice;
+use crate::stop::{Aim, Stopping, forward};
+use inferlint_schema::record::{Note, Record, Text};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// How long a load may take to end after the first signal, before the bundle is sealed without it.
+const LOAD_ENDS: Duration = Duration::from_millis(500);
+/// Time between two steps of a stop.
+const STEP: Duration = Duration::from_millis(20);
+/// How long the last output is passed on after a signal.
+const OUTPUT_ENDS: Duration = Duration::from_secs(1);
+
+/// Seals the bundle, stops what was started, appends what that showed, judges, and gives the status.
+pub(super) async fn wind_up(
+    mut run: Run<'_>,
+    plan: &Plan,
+    errand: &Errand,
+    ended: Result<Ending, Early>,
+    mut load: Option<Load>,
+    client: &Client,
+) -> Result<u8, Error> {
+    let first = match &ended {
+        Err(Early::Signal(stop)) => Some(*stop),
+        _ => None,
+    };
+    if let (Some(stop), Some(under_way)) = (first, &load) {
+        pass_on(&mut run, under_way, stop).await;
+    }
+    let running = load.as_ref().is_some_and(|load| run.reaper.ending(load.child.id.pid).is_none());
+    let (t, mut out) = (run.now(), Vec::new());
+    for follower in &mut run.followers {
+        follower.finish(t, false, &mut out);
+    }
+    run.keep_log(out);
+    if let Some(mut marks) = run.marks.take() {
+        let rest = marks.poll().into_iter().chain(marks.rest()).collect();
+        run.session.mark(rest, run.voice);
+        marks.remove();
+    }
+    run.notice_server_end();
+    let edge = user_edge(&run);
+    run.session.end_all(edge);
+    let how = match (&ended, first) {
+        (_, Some(stop)) => stop.how(),
+        (Err(_), None) => "failed",
+        (Ok(_), None) => "finished",
+    };
+    let mut after = After::of(run, plan, errand, load.as_ref().filter(|_| running));
+    let sealed = after.seal(how).await;
+    let hurried = sealed.as_ref().is_err_and(|error| error.status == exit::INTERRUPTED);
+    let interrupted = after.stop_all(client, first, hurried).await;
+    if let Ok(sealed) = &sealed {
+        after.append(&sealed.path);
+    }
+    after.settle_echoes(load.as_mut(), first.is_some() || interrupted).await;
+    for expected in load.iter().flat_map(|load| &load.expected) {
+        expected.clean_up();
+    }
+    for outlet in after.outlets.drain(..) {
+        if let (true, Some(path)) = (errand.keep_logs, outlet.path()) {
+            after.voice.say(&format!("kept {}", path.display()));
+        }
+        outlet.close(errand.keep_logs);
+    }
+    let voice = after.voice;
+    match (ended, first) {
+        (_, Some(stop)) => {
+            if let Ok(sealed) = sealed {
+                voice.say(&format!(
+                    "{}: sealed, the run was {}",
+                    sealed.path.display(),
+                    stop.how()
+                ));
+            }
+            Ok(128 + stop.number())
+        }
+        (Err(Early::Error(error)), None) => {
+            if let Ok(sealed) = sealed {
+                let path = sealed.path.display();
+                voice.say(&format!("{path}: what there was is in it"));
+            }
+            Err(error)
+        }
+        (Ok(ending), None) => {
+            let status = ending.as_status();
+            let sealed = match sealed {
+                Ok(sealed) => sealed,
+                Err(error) if status != 0 => {
+                    voice.error(&error);
+                    return Ok(status);
+                }
+                Err(error) => return Err(error),
+            };
+            if let Some(trouble) = &sealed.trouble {
+                voice.warn(&format!("{} is not complete: {trouble}", sealed.path.display()));
+            }
+            if interrupted {
+                return Ok(exit::INTERRUPTED);
+            }
+            let verdict = verdict::judge(plan, errand, &sealed.path, sealed.bytes, voice);
+            Ok(match (status, verdict, sealed.trouble) {
+                (0, _, Some(_)) => exit::COULD_NOT,
+                (0, verdict, None) => verdict,
+                (status, ..) => status,
+            })
+        }
+        (Err(Early::Signal(_)), None) => Err(broken()),
+    }
+}
+
+/// Has the load command hear the signal that we got, unless its terminal told it already, and waits
+/// a little for its end.
+async fn pass_on(run: &mut Run<'_>, load: &Load, stop: Stop) {
+    // Ctrl-C and a closed terminal reach the whole foreground group by themselves.
+    let by_terminal = std::io::stdin().is_terminal() || std::io::stderr().is_terminal();
+    if stop == Stop::Terminate || !by_terminal {
+        forward(&Procfs::default(), std::process::id(), load.child.id, stop.signal());
+    }
+    if let Ok(Ok(())) = run.until(tokio::time::timeout(LOAD_ENDS, load.child.ended())).await {
+        end_load(run, load);
+    }
+}
+
+/// What is left to do once the recording is closed.
+struct After<'a> {
+    plan: &'a Plan,
+    errand: &'a Errand,
+    voice: &'a Voice,
+    session: Option<Session>,
+    signals: Signals,
+    reaper: Reaper,
+    trees: Arc<Mutex<Trees>>,
+    followers: Vec<Follower>,
+    outlets: Vec<Outlet>,
+    server: Option<Server>,
+    /// The load command, if it still runs.
+    load: Option<Identity>,
+    clock: Clock,
+    bundle_id: String,
+    records: Vec<Record>,
+}
+
+impl<'a> After<'a> {
+    fn of(run: Run<'a>, plan: &'a Plan, errand: &'a Errand, load: Option<&Load>) -> Self {
+        let parts = run.into_parts();
+        let clock = parts.session.clock;
+        let bundle_id = parts.session.bundle_id.clone();
+        Self {
+            plan,
+            errand,
+            voice: parts.voice,
+            session: Some(parts.session),
+            signals: parts.signals,
+            reaper: parts.reaper,
+            trees: parts.trees,
+            followers: parts.followers,
+            outlets: parts.outlets,
+            server: parts.server,
+            load: load.map(|load| load.child.id),
+            clock,
+            bundle_id,
+            records: Vec::new(),
+        }
+    }
+
+    async fn seal(&mut self, how: &str) -> Result<Sealed, Error> {
+        match self.session.take() {
+            Some(session) => session.seal(how, &mut self.signals).await,
+            None => Err(broken()),
+        }
+    }
+
+    /// Stops the server, and after a signal the load. True: a signal came meanwhile.
+    async fn stop_all(&mut self, client: &Client, first: Option<Stop>, hurried: bool) -> bool {
+        if self.server.is_none() && self.load.is_none() {
+            return false;
+        }
+        if let Some(command) = self.errand.serve.as_ref().and_then(|serve| serve.stop.clone())
+            && !hurried
+        {
+            self.run_stop_command(&command).await;
+        }
+        let procs = Procfs::default();
+        let me = std::process::id();
+        let grace = if hurried { Duration::ZERO } else { self.errand.grace };
+        let mut server = Stopping::new(procs.clone(), me, Aim::Server, grace);
+        // A load that was interrupted ends in its own time; one that was told to terminate has the
+        // grace time; without a signal there is none left.
+        let mut load = (hurried || first.is_some_and(|stop| stop != Stop::Interrupt))
+            .then(|| Stopping::new(procs.clone(), me, Aim::Load, grace));
+        let mut interrupted = false;
+        loop {
+            self.reaper.reap();
+            let (servers, clients) = {
+                let mut trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
+                trees.look();
+                (trees.of(Tree::Server), trees.of(Tree::Client))
+            };
+            let spare: BTreeSet<_> = clients.iter().map(|member| member.stat.id).collect();
+            let server_done = server.step(&servers, &spare);
+            let load_gone = self.load.is_none_or(|id| self.reaper.ending(id.pid).is_some());
+            let load_done = match &mut load {
+                Some(stopping) if !load_gone => {
+                    let of_load = if self.load.is_some() { clients } else { Vec::new() };
+                    stopping.step(&of_load, &BTreeSet::new())
+                }
+                _ => load_gone,
+            };
+            self.follow();
+            if server_done && load_done {
+                break;
+            }
+            tokio::select! {
+                biased;
+                stop = self.signals.next() => {
+                    interrupted = true;
+                    server.hurry();
+                    // Whoever repeats a signal wants the end of it.
+                    let _ = stop;
+                    let again = || Stopping::new(procs.clone(), me, Aim::Load, Duration::ZERO);
+                    if self.load.is_some() {
+                        load.get_or_insert_with(again).hurry();
+                    }
+                }
+                () = sleep(STEP) => {}
+            }
+        }
+        self.account_for_stop(&server, load.as_ref(), client).await;
+        interrupted
+    }
+
+    fn follow(&mut self) {
+        let t = self.clock.now();
+        for follower in &mut self.followers {
+            follower.look(t, false, &mut self.records);
+        }
+    }
+
+    async fn run_stop_command(&mut self, command: &str) {
+        let Ok(mut outlet) = Outlet::create(&beside(self.plan, "stop.out")) else { return };
+        outlet.tend();
+        let route = Route::Kept(outlet);
+        let argv = ["sh", "-c", command].map(OsString::from);
+        let how = Start { argv: &argv, env: &[], own_session: true, stdout: &route, stderr: None };
+        let inherited = Arc::new(Inherited::take());
+        if let Ok(child) = child::start(&inherited, &how) {
+            let ended = tokio::time::timeout(self.errand.grace, child.ended()).await;
+            self.reaper.reap();
+            let t = self.clock.now();
+            let argv = argv.iter().map(|word| Text::from(word.as_bytes())).collect();
+            let ending = self.reaper.ending(child.id.pid);
+            if ended.is_err() {
+                self.voice.warn("the --stop command has not ended\n  help: see what it waits for");
+            }
+            self.records.push(run::exit(t, "child", child.id, Some(argv), ending, None).into());
+        }
+        route.into_outlet().into_iter().for_each(|outlet| outlet.close(false));
+    }
+
+    /// Records what was stopped and how, and whether the server is really gone.
+    async fn account_for_stop(
+        &mut self,
+        server: &Stopping,
+        load: Option<&Stopping>,
+        client: &Client,
+    ) {
+        let t = self.clock.now();
+        let src = self.server.as_ref().map(|server| server.src);
+        self.records.extend(server.records(t, src).into_iter().map(Record::from));
+        self.records
+            .extend(load.into_iter().flat_map(|load| load.records(t, None)).map(Record::from));
+        for follower in &mut self.followers {
+            follower.finish(t, false, &mut self.records);
+        }
+        if server.is_incomplete() {
+            self.voice.warn(
+                "not all of the server has ended, a process may be stuck in a driver\n  \
+                 help: see the stop records with inferlint-analyze inspect",
+            );
+        }
+        let Some(own) = &self.server else { return };
+        if own.ending.is_none() {
+            let ending = self.reaper.ending(own.child.id.pid);
+            let began_t = Some(own.began_t);
+            self.records.push(run::exit(t, "server", own.child.id, None, ending, began_t).into());
+        }
+        let port = self.plan.targets.iter().find(|target| target.serves);
+        if let Some(target) = port {
+            let still = probe::says_anything(client, &target.url).await;
+            let value = if still { "still answers" } else { "closed" };
+            self.records.push(
+                Note {
+                    t: self.clock.now(),
+                    what: "note".to_owned(),
+                    key: Some("port_after_stop".to_owned()),
+                    value: Text::from(value),
+                    by: WRITER.to_owned(),
+                }
+                .into(),
+            );
+        }
+        self.records.push(gate::look(Path::new("/"), "after", self.clock.now()).into());
+    }
+
+    fn append(&mut self, path: &Path) {
+        if self.records.is_empty() {
+            return;
+        }
+        let records = std::mem::take(&mut self.records);
+        let done =
+            appendix::append(path, self.plan, self.clock, &self.bundle_id, &records, "finished");
+        if let Err(error) = done {
+            self.voice.error(&error);
+        }
+    }
+
+    /// Waits until the load's output has been passed on; after a signal not for long.
+    async fn settle_echoes(&mut self, load: Option<&mut Load>, in_haste: bool) {
+        let Some(load) = load else { return };
+        let begun = Instant::now();
+        while !load.echoes.iter().all(Echo::finish) {
+            if in_haste && begun.elapsed() >= OUTPUT_ENDS {
+                return;
+            }
+            tokio::select! {
+                biased;
+                _ = self.signals.next() => return,
+                () = sleep(STEP) => {}
+            }
+        }
+    }
+}

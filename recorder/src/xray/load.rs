@@ -1,0 +1,230 @@
+//! The load command: started as without us, followed to its end, its results fetched.
+
+use super::{beside, no_outlet, note, source};
+use crate::child::{self, Child, Echo, Ending, Inherited, Route, Start, Unfit};
+use crate::collect::files::{self, Item, Keep};
+use crate::collect::process::Tree;
+use crate::errand::Errand;
+use crate::error::{Error, exit};
+use crate::follow::Follower;
+use crate::load_tool::{Call, point_name, recognise};
+use crate::phase::Edge;
+use crate::plan::Plan;
+use crate::results::{self, Expected, Place};
+use crate::run::{self, Run};
+use crate::signals::Stop;
+use crate::sink::Worth;
+use inferlint_schema::record::Text;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The load command under way.
+pub(super) struct Load {
+    pub(super) child: Child,
+    pub(super) echoes: Vec<Echo>,
+    phase: String,
+    began_t: u64,
+    argv: Vec<Text>,
+    pub(super) expected: Vec<Expected>,
+}
+
+/// Looks, before a server is started for it, whether the load could be run.
+pub(super) fn check_load(errand: &Errand) -> Result<(), Error> {
+    let Some(program) = errand.load.first() else {
+        return Err(Error::could_not("no load command", "give it behind --"));
+    };
+    child::find(program).map(drop).map_err(|unfit| {
+        let shown = program.display();
+        match unfit {
+            Unfit::NotFound => Error {
+                status: exit::NOT_FOUND,
+                what: format!("the load command {shown} is not found"),
+                help: "check its name and PATH; nothing was started".to_owned(),
+            },
+            Unfit::NotExecutable => Error {
+                status: exit::NOT_EXECUTABLE,
+                what: format!("the load command {shown} cannot be executed"),
+                help: "check its permissions (chmod +x); nothing was started".to_owned(),
+            },
+        }
+    })
+}
+
+pub(super) fn start_load(
+    run: &mut Run<'_>,
+    plan: &Plan,
+    errand: &Errand,
+    inherited: &Arc<Inherited>,
+) -> Result<Load, Error> {
+    let raw: Vec<Vec<u8>> = errand.load.iter().map(|word| word.as_bytes().to_vec()).collect();
+    let call = recognise(&raw);
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let (argv, expected) = settle_results(run, plan, errand, call.as_ref(), &cwd);
+    note_client_files(run, &raw, call.as_ref(), &cwd);
+    let (stdout, stderr) = routes(run, plan, errand)?;
+    let mut env = Vec::new();
+    if let Some(marks) = plan.marks.as_deref().and_then(|path| std::path::absolute(path).ok()) {
+        env.push(("INFERLINT_MARKS", marks.into_os_string()));
+    }
+    let how = Start {
+        argv: &argv,
+        env: &env,
+        own_session: false,
+        stdout: &stdout,
+        stderr: stderr.as_ref(),
+    };
+    let params = call.as_ref().map(Call::params).unwrap_or_default();
+    let phase = point_name(&params);
+    let from = if call.is_some() { "argv" } else { "user" };
+    let edge = Edge { t: run.now(), from, error_ns: None };
+    let params = params.into_iter().map(|(key, value)| (key, value.lossy().into_owned()));
+    run.session.begin_after_reading(edge, &phase, params);
+    let began_t = run.now();
+    let child = child::start(inherited, &how).map_err(|error| {
+        let what = format!("run the load command: {}", error.to_string().to_lowercase());
+        Error { status: exit::NOT_EXECUTABLE, ..Error::could_not(what, "check its permissions") }
+    })?;
+    run.set_loading(true);
+    run.plant(child.id.pid, Tree::Client);
+    let argv: Vec<Text> = argv.iter().map(|word| Text::from(word.as_bytes())).collect();
+    if call.is_some() {
+        run.add_point(child.id, began_t, argv.clone());
+    }
+    let echoes = follow_load(run, stdout, stderr)?;
+    Ok(Load { child, echoes, phase, began_t, argv, expected })
+}
+
+/// The load's arguments, with flags added that save a result, and where results are expected.
+fn settle_results(
+    run: &mut Run<'_>,
+    plan: &Plan,
+    errand: &Errand,
+    call: Option<&Call>,
+    cwd: &Path,
+) -> (Vec<OsString>, Vec<Expected>) {
+    let mut argv = errand.load.clone();
+    let mut expected = Vec::new();
+    for path in &errand.results {
+        let place =
+            if path.is_dir() { Place::Folder(path.clone()) } else { Place::File(path.clone()) };
+        expected.push(Expected::at(place, false));
+    }
+    let Some(call) = call else { return (argv, expected) };
+    if let Some(place) = results::place_of(call, cwd) {
+        let named = |known: &Expected| known.path().is_some_and(|path| place.is(path));
+        if !expected.iter().any(named) {
+            expected.push(Expected::at(place, false));
+        }
+    }
+    let folder = plan.output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = std::path::absolute(folder.unwrap_or(Path::new("."))).unwrap_or_default();
+    let name = call.tool.saves.file_name(&plan.output);
+    if let Some(folder) = results::folder_with_room(&folder)
+        && let Some(flags) = results::flags_for(call, &folder.join(&name))
+    {
+        let file = folder.join(name);
+        run.voice.say(&format!("the load is asked to save its result ({})", file.display()));
+        note(run, "load_flags_added", &flags.join(" ".as_ref()).to_string_lossy());
+        argv.extend(flags);
+        let ours = !call.tool.saves.by_itself();
+        expected.push(Expected::at(Place::File(file), ours));
+    }
+    (argv, expected)
+}
+
+/// The data set's digest, the configuration and scripts that the load command names.
+fn note_client_files(run: &mut Run<'_>, argv: &[Vec<u8>], call: Option<&Call>, cwd: &Path) {
+    let (t, mut out) = (run.now(), Vec::new());
+    for path in files::named_in(argv, cwd) {
+        let what = if path.extension().is_some_and(|s| s == "sh") { "script" } else { "config" };
+        let item = Item { path: &path, what, keep: Keep::Beginning, size_before: None };
+        run.shelf.put(t, None, item, &mut out);
+    }
+    if let Some(path) = call.and_then(|call| files::dataset(call, cwd)) {
+        let item = Item { path: &path, what: "dataset", keep: Keep::Digest, size_before: None };
+        run.shelf.put(t, None, item, &mut out);
+    }
+    run.session.sink.send(Worth::Body, &mut out);
+}
+
+/// Where the load's output goes. One route for both streams that are one outside too.
+fn routes(run: &Run<'_>, plan: &Plan, errand: &Errand) -> Result<(Route, Option<Route>), Error> {
+    let route = |fd: u8, name: &str| {
+        let path = beside(plan, name);
+        if plan.force {
+            let _ = fs::remove_file(&path);
+        }
+        Route::of_ours(fd, &path, errand.record_output).map_err(|error| no_outlet(&error, &path))
+    };
+    let stdout = route(1, "load.out")?;
+    let one = child::outputs_are_one() && matches!(stdout, Route::Kept(_));
+    let stderr = if one { None } else { Some(route(2, "load.err")?) };
+    if matches!(stdout, Route::Terminal) {
+        note(run, "load_output", "not recorded: it goes to the terminal");
+    }
+    Ok((stdout, stderr))
+}
+
+fn follow_load(
+    run: &mut Run<'_>,
+    stdout: Route,
+    stderr: Option<Route>,
+) -> Result<Vec<Echo>, Error> {
+    let clock = run.session.clock;
+    let mut echoes = Vec::new();
+    let mut src = None;
+    for (fd, stream, route) in [(1, "stdout", Some(stdout)), (2, "stderr", stderr)] {
+        let (reader, from) = match route {
+            None | Some(Route::Terminal) => continue,
+            Some(Route::Along { reader, from }) => (reader, from),
+            Some(Route::Kept(outlet)) => {
+                let open = || outlet.reader().map_err(|e| no_outlet(&e, Path::new("the output")));
+                let reader = open()?;
+                echoes.push(Echo::begin(open()?, fd));
+                run.outlets.push(outlet);
+                (reader, 0)
+            }
+        };
+        let src = *src.get_or_insert_with(|| {
+            run.session.source(|src| source(src, clock, "load", "client", "log"))
+        });
+        run.followers.push(Follower::written(src, stream, reader, from, run.now()));
+    }
+    Ok(echoes)
+}
+
+pub(super) async fn wait_for_load(run: &mut Run<'_>, load: &Load) -> Result<Ending, Stop> {
+    run.until(load.child.ended()).await?;
+    let ending = end_load(run, load);
+    let taken = run.session.read_all();
+    run.begin_drain();
+    run.taken(taken).await?;
+    Ok(ending)
+}
+
+/// Writes down that the load has ended, and fetches its results.
+pub(super) fn end_load(run: &mut Run<'_>, load: &Load) -> Ending {
+    let t = run.now();
+    run.reaper.reap();
+    let id = load.child.id;
+    // It has ended, so it can be reaped; only a foreign reaper could have taken it away.
+    let ending = run.reaper.ending(id.pid).unwrap_or(Ending::Status(0));
+    let edge = Edge { t, from: "user", error_ns: None };
+    run.session.end_alone(edge, &load.phase);
+    let argv = Some(load.argv.clone());
+    let record = run::exit(t, "load", id, argv, Some(ending), Some(load.began_t));
+    run.session.sink.account(record);
+    for echo in &load.echoes {
+        echo.finish();
+    }
+    let mut out = Vec::new();
+    for expected in &load.expected {
+        expected.pick_up(&mut run.shelf, t, None, &mut out);
+    }
+    run.session.sink.send(Worth::Body, &mut out);
+    run.set_loading(false);
+    ending
+}

@@ -1,0 +1,165 @@
+//! Waiting until the server of ours can serve, and saying why it cannot.
+
+use super::{Early, broken, note, user_edge};
+use crate::child::Ending;
+use crate::collect::process::{Tree, listening_ports};
+use crate::errand::Serve;
+use crate::error::Error;
+use crate::http::Client;
+use crate::plan::Plan;
+use crate::probe;
+use crate::procfs::Procfs;
+use crate::run::{Run, Server};
+use crate::signals::Stop;
+use reqwest::Url;
+use std::collections::BTreeSet;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// Time between two looks at whether the server is ready.
+const LOOK: Duration = Duration::from_millis(250);
+/// Without its ready line a server that answers is taken for ready after this.
+const WITHOUT_LINE: Duration = Duration::from_secs(10);
+
+/// Waits until the server can serve. Gives the address where it was found, if not where expected.
+pub(super) async fn until_ready(
+    run: &mut Run<'_>,
+    plan: &Plan,
+    serve: &Serve,
+    client: &Client,
+) -> Result<Option<Url>, Early> {
+    let expected = plan.targets.iter().find(|target| target.serves).map(|t| t.url.clone());
+    let Some(mut base) = expected.clone() else { return Err(broken().into()) };
+    let deadline = Instant::now() + serve.ready_timeout;
+    let line_required = serve.engine.is_some_and(|engine| engine.ready_line_required);
+    let mut answered: Option<Instant> = None;
+    let mut silent_since: Option<Instant> = None;
+    loop {
+        run.look();
+        let Some(server) = &run.server else { return Err(broken().into()) };
+        if server.ending.is_some() {
+            return Err(did_not_start(server).into());
+        }
+        let says_ready = server.says_ready;
+        let answers = run.until(is_up(client, &base, serve)).await?;
+        answered = if answers { answered.or_else(|| Some(Instant::now())) } else { None };
+        let ready_by = match answered {
+            Some(_) if serve.ready_url.is_some() => Some("url"),
+            Some(_) if says_ready => Some("line"),
+            Some(since) if !line_required && since.elapsed() >= WITHOUT_LINE => Some("health"),
+            _ => None,
+        };
+        if let Some(ready_by) = ready_by {
+            note(run, "ready_by", ready_by);
+            let edge = user_edge(run);
+            let _ = run.session.end(edge, "start");
+            run.voice.say(&format!("the server is ready ({ready_by})"));
+            return Ok((Some(&base) != expected.as_ref()).then_some(base));
+        }
+        if answered.is_none() && says_ready && serve.ready_url.is_none() {
+            let since = *silent_since.get_or_insert_with(Instant::now);
+            let ports = tree_ports(run);
+            let elsewhere = || format!("it says it is ready, and listens on {}", list(&ports));
+            if serve.address_given && since.elapsed() >= WITHOUT_LINE {
+                return Err(not_there(&base, &elsewhere()).into());
+            }
+            if !serve.address_given
+                && let Some(found) = find_port(run, client, &base, serve).await?
+            {
+                base = found;
+            }
+        }
+        if Instant::now() >= deadline {
+            let state = format!("it listens on {}", list(&tree_ports(run)));
+            return Err(too_late(&base, serve, answered.is_some(), &state).into());
+        }
+        run.until(sleep(LOOK)).await?;
+    }
+}
+
+async fn is_up(client: &Client, base: &Url, serve: &Serve) -> bool {
+    match &serve.ready_url {
+        Some(url) => probe::says_ok(client, url).await,
+        None => probe::answers(client, base, serve.engine).await,
+    }
+}
+
+/// A server that is there already would be taken for ours, and ours could not listen.
+pub(super) async fn nobody_there(
+    run: &mut Run<'_>,
+    plan: &Plan,
+    client: &Client,
+) -> Result<(), Early> {
+    for target in plan.targets.iter().filter(|target| target.serves) {
+        if run.until(probe::says_anything(client, &target.url)).await? {
+            let what = format!("something answers at {} already", target.address());
+            let help = "stop it, or record it with --url and without --serve";
+            return Err(Error::could_not(what, help).into());
+        }
+    }
+    Ok(())
+}
+
+/// Ports that our server's processes listen on.
+fn tree_ports(run: &Run<'_>) -> BTreeSet<u16> {
+    let procs = Procfs::default();
+    let pids = run.trees().of(Tree::Server).into_iter().map(|member| member.stat.id.pid);
+    pids.filter_map(|pid| listening_ports(&procs, pid)).flatten().collect()
+}
+
+fn list(ports: &BTreeSet<u16>) -> String {
+    let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+    let word = if ports.len() == 1 { "port" } else { "ports" };
+    if ports.is_empty() { "no port".to_owned() } else { format!("{word} {}", ports.join(", ")) }
+}
+
+/// The address with a port of the server's own that answers, where none was given.
+async fn find_port(
+    run: &mut Run<'_>,
+    client: &Client,
+    base: &Url,
+    serve: &Serve,
+) -> Result<Option<Url>, Stop> {
+    for port in tree_ports(run) {
+        let mut url = base.clone();
+        // Refused only for URLs without a host.
+        let _ = url.set_port(Some(port));
+        if run.until(is_up(client, &url, serve)).await? {
+            return Ok(Some(url));
+        }
+    }
+    Ok(None)
+}
+
+fn did_not_start(server: &Server) -> Error {
+    let how = server.ending.map_or_else(String::new, Ending::in_words);
+    let lines: Vec<&str> = server.last_lines.iter().map(String::as_str).collect();
+    let said = if lines.is_empty() {
+        "it wrote nothing".to_owned()
+    } else {
+        format!("its last lines:\n    {}", lines.join("\n    "))
+    };
+    Error::could_not(
+        format!("the server {how} before it was ready; {said}"),
+        "correct the serve command; its whole log is in the bundle",
+    )
+}
+
+fn not_there(base: &Url, state: &str) -> Error {
+    let address = crate::plan::address(base);
+    Error::could_not(
+        format!("nothing answers at {address}: {state}"),
+        "name the server's own address with --url",
+    )
+}
+
+fn too_late(base: &Url, serve: &Serve, answers: bool, state: &str) -> Error {
+    let waited = serve.ready_timeout.as_secs_f64();
+    let address = crate::plan::address(serve.ready_url.as_ref().unwrap_or(base));
+    let what = if answers {
+        format!("the server answers at {address}, but did not say that it is ready in {waited} s")
+    } else {
+        format!("the server did not become ready at {address} in {waited} s: {state}")
+    };
+    Error::could_not(what, "give it more time with --ready-timeout, or its address with --url")
+}
