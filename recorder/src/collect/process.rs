@@ -530,7 +530,9 @@ mod tests {
 
     #[test]
     fn a_start_time_is_put_on_the_recordings_clock() {
+        let _alone = crate::child::tests::alone();
         let clock = Clock::start();
+        std::thread::sleep(std::time::Duration::from_millis(30));
         let mut child = std::process::Command::new("sleep").arg("5").spawn().unwrap();
         let id = Procfs::default().stat(child.id()).unwrap().id;
         let began = began_t(id, clock).unwrap();
