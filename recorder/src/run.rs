@@ -7,7 +7,7 @@ use crate::collect::process::{Member, Tree, Trees, began_t};
 use crate::collect::versions;
 use crate::follow::{Follower, POLL};
 use crate::load_tool::{Call, point_name, recognise};
-use crate::marks::Marks;
+use crate::marks;
 use crate::phase::Edge;
 use crate::procfs::{Identity, Procfs};
 use crate::results::{Expected, place_of};
@@ -73,7 +73,7 @@ pub(crate) struct Run<'a> {
     pub(crate) reaper: Reaper,
     trees: Arc<Mutex<Trees>>,
     pub(crate) shelf: Shelf,
-    pub(crate) marks: Option<Marks>,
+    pub(crate) marks: Option<marks::Follower>,
     pub(crate) followers: Vec<Follower>,
     /// Files of ours that children write.
     pub(crate) outlets: Vec<Outlet>,
@@ -170,6 +170,7 @@ impl<'a> Run<'a> {
                 biased;
                 stop = self.signals.next() => return Err(stop),
                 value = &mut event => return Ok(value),
+                lines = next(&mut self.marks) => self.session.mark(lines, self.voice),
                 _ = self.tick.tick() => self.turn(),
             }
         }
@@ -192,10 +193,6 @@ impl<'a> Run<'a> {
         self.turns += 1;
         self.reaper.reap();
         self.follow();
-        if let Some(marks) = &mut self.marks {
-            let lines = marks.poll();
-            self.session.mark(lines, self.voice);
-        }
         if self.loading {
             self.notice_ended_points();
             self.notice_new_points();
@@ -428,6 +425,13 @@ impl<'a> Run<'a> {
             let edge = Edge { t: self.now(), from: "user", error_ns: None };
             self.session.end_alone(edge, &drain.name);
         }
+    }
+}
+
+async fn next(marks: &mut Option<marks::Follower>) -> marks::Lines {
+    match marks {
+        Some(marks) => marks.next().await,
+        None => std::future::pending().await,
     }
 }
 

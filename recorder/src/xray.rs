@@ -15,7 +15,7 @@ use crate::errand::Errand;
 use crate::error::Error;
 use crate::follow::Follower;
 use crate::http::Client;
-use crate::marks::Marks;
+use crate::marks;
 use crate::phase::Edge;
 use crate::plan::Plan;
 use crate::procfs::Procfs;
@@ -163,8 +163,8 @@ fn source(src: u32, clock: Clock, name: &str, role: &str, kind: &str) -> Source 
     }
 }
 
-fn open_marks(path: &Path) -> Result<Marks, Error> {
-    Marks::open(path).map_err(|error| {
+fn open_marks(path: &Path) -> Result<marks::Follower, Error> {
+    marks::Follower::start(path).map_err(|error| {
         let what = format!("open the marks file {}: {error}", path.display());
         Error::could_not(what.to_lowercase(), "name another bundle with -o")
     })

@@ -60,10 +60,9 @@ pub(super) async fn wind_up(
         follower.finish(t, false, &mut out);
     }
     run.keep_log(out);
-    if let Some(mut marks) = run.marks.take() {
-        let rest = marks.poll().into_iter().chain(marks.rest()).collect();
+    if let Some(marks) = run.marks.take() {
+        let rest = marks.finish().await;
         run.session.mark(rest, run.voice);
-        marks.remove();
     }
     run.notice_server_end();
     let edge = user_edge(&run);
