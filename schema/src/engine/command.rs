@@ -62,7 +62,6 @@ const LAUNCHERS: &[&str] = &[
     "udocker",
     "systemd-run",
     "trtllm-llmapi-launch",
-    "inferlint-record",
     "tmux",
     "screen",
 ];
@@ -79,9 +78,17 @@ const SHELL_OPTIONS: usize = 4;
 /// Options of python that take a value of their own.
 const PYTHON_VALUES: &[&str] = &["-W", "-X", "--check-hash-based-pycs"];
 
-/// True when `argv` runs one of `commands`.
+/// True when `argv` runs one of `commands`, itself or through shells, launchers and containers.
 pub(super) fn runs(argv: &[&str], commands: &[Command]) -> bool {
     Search { commands, depth: DEPTH, behind_launcher: false }.runs(argv.get(..ARGS).unwrap_or(argv))
+}
+
+/// True when a process with this `argv` is one of `commands`, not one that only started it.
+pub(super) fn is(argv: &[&str], commands: &[Command]) -> bool {
+    let Some((program, rest)) = argv.split_first() else { return false };
+    let name = file_name(program);
+    let search = Search { commands, depth: 1, behind_launcher: true };
+    is_program(name, rest, commands) || (is_python(name) && search.python(rest))
 }
 
 /// A search for one of some commands.
@@ -108,7 +115,7 @@ impl Search<'_> {
             return true;
         }
         match name {
-            _ if name.starts_with("python") || name == "pypy3" => inner.python(rest),
+            _ if is_python(name) => inner.python(rest),
             _ if SHELLS.contains(&name) => inner.shell(rest),
             _ if CONTAINERS.contains(&name) => inner.container(rest),
             _ if LAUNCHERS.contains(&name) && !self.behind_launcher => inner.behind(rest),
@@ -209,6 +216,10 @@ fn image_serves(word: &str, commands: &[Command]) -> Option<bool> {
         }
         _ => None,
     })
+}
+
+fn is_python(name: &str) -> bool {
+    name.starts_with("python") || name == "pypy3"
 }
 
 fn is_assignment(word: &str) -> bool {

@@ -87,16 +87,15 @@ pub fn of_argv(argv: &[&str]) -> Option<&'static EngineIdentity> {
 }
 
 /// The engine that a running process belongs to: a server, or a worker that has an argv or a title
-/// of its own. `argv` as in `/proc/PID/cmdline`, where a title stands in place of the arguments.
+/// of its own, but not the shell or launcher that started it. `argv` as in `/proc/PID/cmdline`,
+/// where a title stands in place of the arguments.
 pub fn of_process(argv: &[&str]) -> Option<&'static EngineIdentity> {
-    of_argv(argv).or_else(|| {
-        let titled =
-            |engine: &EngineIdentity| argv.first().is_some_and(|own| engine.has_title(own));
-        ENGINES
-            .iter()
-            .find(|engine| titled(engine) || command::runs(argv, engine.worker_commands))
-            .copied()
-    })
+    let belongs = |engine: &&&EngineIdentity| {
+        argv.first().is_some_and(|title| engine.has_title(title))
+            || command::is(argv, engine.serve_commands)
+            || command::is(argv, engine.worker_commands)
+    };
+    ENGINES.iter().find(belongs).copied()
 }
 
 /// The engine most of these series belong to (names, with or without labels). `None`: no series of
@@ -195,7 +194,13 @@ mod tests {
                 &["/opt/venv/bin/python3", "/opt/venv/bin/text-generation-server", "serve", "m"],
                 "tgi",
             ),
+            (&["/opt/venv/bin/python3", "/opt/venv/bin/vllm", "serve", "m"], "vllm"),
+            (&["llama-server", "-m", "m"], "llamacpp"),
             (&["vim", "VLLM::EngineCore"], ""),
+            (&["sh", "-c", "vllm serve m"], ""),
+            (&["timeout", "60", "vllm", "serve", "m"], ""),
+            (&["docker", "run", "vllm/vllm-openai", "--model", "m"], ""),
+            (&["vllm", "bench", "serve"], ""),
             (&["python3", "-c", "import vllm"], ""),
             (&[], ""),
         ] {

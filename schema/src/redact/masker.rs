@@ -10,6 +10,7 @@ use regex::bytes::{RegexSet, RegexSetBuilder};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
+use std::fmt;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -39,7 +40,7 @@ fn hint_set<'a>(hints: impl Iterator<Item = &'a str>) -> RegexSet {
 /// Masks what passes to the file, and counts it.
 ///
 /// One per bundle: equal values get equal numbers only within one masker.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Masker {
     seeds: Seeds,
     /// `None`: the seeds cannot be searched for, nothing passes.
@@ -49,6 +50,16 @@ pub struct Masker {
     /// The logs in which something goes on, by source and stream.
     logs: HashMap<(u64, Vec<u8>), Lines>,
     on: bool,
+}
+
+/// The counts, never the values.
+impl fmt::Debug for Masker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Masker")
+            .field("on", &self.on)
+            .field("counts", &self.counts)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Masker {
@@ -289,8 +300,8 @@ pub struct Lines {
     open: Option<Open>,
 }
 
-impl std::fmt::Debug for Lines {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rule = self.open.as_ref().map(|open| open.rule.name());
         f.debug_struct("Lines").field("open", &rule).finish()
     }
@@ -473,6 +484,16 @@ no change
         let masks = masked(&mut masker, &argv);
         assert!(!masks.join(" ").contains("a1b2c3d4") && !masks.join(" ").contains("k4k5k6k7"));
         assert_eq!(masker.text(b"k4k5k6k7"), &b"<secret-3>"[..]);
+    }
+
+    #[test]
+    fn nothing_private_is_shown_for_debugging() {
+        let mut masker = Masker::new(test_seeds());
+        masker.text(b"sword&fish /home/ann jdoe");
+        let shown = format!("{masker:?} {:?} {:?}", test_seeds(), masker.known);
+        for private in ["sword", "ann", "jdoe", "gpu-17"] {
+            assert!(!shown.contains(private), "{shown}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::vocabulary::{REFUSED, is_no_value, is_number, is_protected};
 use regex::bytes::{Regex, RegexBuilder};
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::ops::Range;
 
 /// Shortest secret that is searched for everywhere; a shorter one is masked only where it stands.
@@ -18,7 +18,7 @@ const MOST: usize = 1_000;
 
 /// Secret values, user names, home folders, host names and words of the user's own choice. The
 /// caller collects them without prying: from its own environment and from what it was given.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Seeds {
     secrets: Vec<Vec<u8>>,
     users: Vec<Vec<u8>>,
@@ -27,9 +27,40 @@ pub struct Seeds {
     words: Vec<Vec<u8>>,
 }
 
-/// Variables whose refused name is about something else, or whose value is a path or a number.
-const NO_SECRET: [&str; 5] =
-    ["PWD", "OLDPWD", "TOKENIZERS_PARALLELISM", "XDG_SESSION_", "DESKTOP_SESSION"];
+/// How many there are, never what they are.
+impl fmt::Debug for Seeds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seeds")
+            .field("secrets", &self.secrets.len())
+            .field("users", &self.users.len())
+            .field("homes", &self.homes.len())
+            .field("hosts", &self.hosts.len())
+            .field("words", &self.words.len())
+            .finish()
+    }
+}
+
+/// True for a variable that is refused for a word in its name, but holds no secret: a folder, a
+/// session's kind, the manner of an authentication.
+fn is_about(name: &str) -> bool {
+    const BEGINS: [&str; 5] =
+        ["PWD", "OLDPWD", "TOKENIZERS_PARALLELISM", "XDG_SESSION_", "DESKTOP_SESSION"];
+    const ENDS: [&str; 12] = [
+        "_MODE",
+        "_TYPE",
+        "_METHOD",
+        "_FILE",
+        "_PATH",
+        "_DIR",
+        "_SOCK",
+        "_HOST",
+        "_PORT",
+        "_ENABLED",
+        "_ALGORITHM",
+        "_LEVEL",
+    ];
+    BEGINS.iter().any(|begin| name.starts_with(begin)) || ENDS.iter().any(|end| name.ends_with(end))
+}
 
 impl Seeds {
     /// Seeds from the process's own environment: the values of refused names, and user, home and
@@ -46,9 +77,7 @@ impl Seeds {
                 "HOSTNAME" | "HOST" | "COMPUTERNAME" | "SLURMD_NODENAME" | "SLURM_SUBMIT_HOST" => {
                     seeds.host(value);
                 }
-                _ if is_refused(&name) && !NO_SECRET.iter().any(|no| name.starts_with(no)) => {
-                    seeds.secret(value);
-                }
+                _ if is_refused(&name) && !is_about(&name) => seeds.secret(value),
                 _ => {}
             }
         }
@@ -169,11 +198,17 @@ fn hosts(names: &[Vec<u8>]) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 /// Literal values, the longest first, each in several forms.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Literals {
     search: Option<Regex>,
     value_of: HashMap<Vec<u8>, Vec<u8>>,
     fold: bool,
+}
+
+impl fmt::Debug for Literals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} literals", self.value_of.len())
+    }
 }
 
 impl Literals {
@@ -328,6 +363,7 @@ mod tests {
             ("SSH_AUTH_SOCK", "/tmp/agent.1"),
             ("XDG_SESSION_TYPE", "wayland"),
             ("MY_TOKEN", "short"),
+            ("AUTH_MODE", "standard"),
             ("MY_PASS", "12345678"),
             ("USER", "jdoe"),
             ("LOGNAME", "root"),
