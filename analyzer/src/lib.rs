@@ -16,5 +16,6 @@ pub mod finding;
 pub mod load;
 pub mod number;
 pub mod output;
+mod pattern;
 pub mod report;
 pub mod tripwire;

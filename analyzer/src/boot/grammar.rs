@@ -1,10 +1,9 @@
 //! The form of an engine's log: which words announce a fact, and in which forms its releases write
 //! it. One file an engine says the rest.
 
-use std::sync::LazyLock;
-
 use inferlint_schema::engine;
-use regex::{Captures, Regex};
+
+use crate::pattern::{Found, Pattern};
 
 use super::facts::{Backend, BackendRole, BootFacts, Fact, MemoryPart, OfProcess};
 
@@ -55,7 +54,7 @@ pub(crate) struct Rule {
     pub anchor: &'static str,
     /// One regular expression a form, newest first.
     pub forms: &'static [&'static str],
-    pub read: fn(&mut Reading<'_>, &Captures<'_>),
+    pub read: fn(&mut Reading<'_>, &Found<'_>),
 }
 
 /// One engine's log.
@@ -92,7 +91,7 @@ impl Grammar {
 /// A rule's forms, compiled.
 pub(crate) struct Compiled {
     pub rule: &'static Rule,
-    forms: Vec<Regex>,
+    forms: Vec<Pattern>,
 }
 
 impl Compiled {
@@ -101,7 +100,7 @@ impl Compiled {
             .iter()
             .map(|rule| Self {
                 rule,
-                forms: rule.forms.iter().filter_map(|form| Regex::new(form).ok()).collect(),
+                forms: rule.forms.iter().copied().map(Pattern::new).collect(),
             })
             .collect()
     }
@@ -112,7 +111,7 @@ impl Compiled {
         if !text.contains(self.rule.anchor) {
             return None;
         }
-        let Some(found) = self.forms.iter().find_map(|form| form.captures(text)) else {
+        let Some(found) = self.forms.iter().find_map(|form| form.find(text)) else {
             return Some(false);
         };
         (self.rule.read)(reading, &found);
@@ -176,18 +175,18 @@ fn replace<T>(list: &mut Vec<OfProcess<T>>, new: OfProcess<T>) {
 }
 
 /// A captured whole number, thousands separators removed.
-pub(crate) fn whole(found: &Captures<'_>, name: &str) -> Option<u64> {
-    found.name(name)?.as_str().replace(',', "").parse().ok()
+pub(crate) fn whole(found: &Found<'_>, name: &str) -> Option<u64> {
+    found.part(name)?.replace(',', "").parse().ok()
 }
 
 /// A captured number.
-pub(crate) fn real(found: &Captures<'_>, name: &str) -> Option<f64> {
-    found.name(name)?.as_str().parse().ok()
+pub(crate) fn real(found: &Found<'_>, name: &str) -> Option<f64> {
+    found.part(name)?.parse().ok()
 }
 
 /// Captured text.
-pub(crate) fn text<'h>(found: &Captures<'h>, name: &str) -> Option<&'h str> {
-    found.name(name).map(|m| m.as_str())
+pub(crate) fn text<'h>(found: &Found<'h>, name: &str) -> Option<&'h str> {
+    found.part(name)
 }
 
 /// Keeps the first value a start gives.
@@ -207,14 +206,13 @@ pub(crate) fn last<T>(slot: &mut Option<Fact<T>>, value: Option<T>, line: u64) {
 /// Seconds between two of the log's times, when they are of one form. Years may be missing: the
 /// difference is then within one year. Time zones never change inside one start's log.
 pub(crate) fn seconds_between(from: &str, to: &str) -> Option<f64> {
-    static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"^(?:(?:(?<y>\d{4})-)?(?<m>\d\d)-(?<d>\d\d) |(?<m2>\d\d)/(?<d2>\d\d)/(?<y2>\d{4})-)(?<h>\d\d?):(?<min>\d\d):(?<s>\d\d(?:[.,]\d+)?)$").ok()
-    });
+    static TIME: Pattern = Pattern::new(
+        r"^(?:(?:(?<y>\d{4})-)?(?<m>\d\d)-(?<d>\d\d) |(?<m2>\d\d)/(?<d2>\d\d)/(?<y2>\d{4})-)(?<h>\d\d?):(?<min>\d\d):(?<s>\d\d(?:[.,]\d+)?)$",
+    );
     let seconds = |time: &str| -> Option<f64> {
-        let t = TIME.as_ref()?.captures(time)?;
-        let number = |name: &str| {
-            t.name(name).and_then(|m| m.as_str().replace(',', ".").parse::<f64>().ok())
-        };
+        let t = TIME.find(time)?;
+        let number =
+            |name: &str| t.part(name).and_then(|m| m.replace(',', ".").parse::<f64>().ok());
         let (month, day) = (number("m").or(number("m2"))?, number("d").or(number("d2"))?);
         let year = number("y").or(number("y2")).unwrap_or(2001.0);
         // Days of the proleptic Gregorian calendar, with March first so that leap days end a year.

@@ -4,11 +4,10 @@
 //! logs of 0.5.20. The log never states the version. Uvicorn's `Application startup complete` comes
 //! before the warm-up request and proves nothing.
 
-use regex::Captures;
-
 use super::facts::{Arguments, BackendRole};
 use super::grammar::{Grammar, Reading, Rule, Stage, first, last, real, text, whole};
 use super::pyrepr;
+use crate::pattern::Found;
 
 pub(crate) static SGLANG: Grammar = Grammar {
     engine: "sglang",
@@ -182,7 +181,7 @@ const RULES: &[Rule] = &[
     },
 ];
 
-fn arguments(r: &mut Reading<'_>, c: &Captures<'_>) {
+fn arguments(r: &mut Reading<'_>, c: &Found<'_>) {
     if r.facts.arguments.is_some() {
         return;
     }
@@ -207,7 +206,7 @@ fn arguments(r: &mut Reading<'_>, c: &Captures<'_>) {
     r.facts.arguments = Some(arguments);
 }
 
-fn kv_cache(r: &mut Reading<'_>, c: &Captures<'_>) {
+fn kv_cache(r: &mut Reading<'_>, c: &Found<'_>) {
     if let Some(n) = whole(c, "n") {
         r.pool(n);
     }

@@ -7,7 +7,7 @@
 use super::facts::{Arguments, BackendRole, Compile};
 use super::grammar::{Grammar, Reading, Rule, Stage, first, last, real, text, whole};
 use super::pyrepr;
-use regex::Captures;
+use crate::pattern::Found;
 
 pub(crate) static VLLM: Grammar = Grammar {
     engine: "vllm",
@@ -271,7 +271,7 @@ const WEIGHTS: &str = "weights";
 const PEAK: &str = "peak activation";
 const GRAPHS: &str = "CUDA graphs";
 
-fn engine_config(r: &mut Reading<'_>, c: &Captures<'_>) {
+fn engine_config(r: &mut Reading<'_>, c: &Found<'_>) {
     first(&mut r.facts.version, text(c, "v").map(str::to_owned), r.line);
     let config = text(c, "config").unwrap_or_default();
     let of = |name: &str| pyrepr::value(&format!("Config({config})"), name);
@@ -293,7 +293,7 @@ fn engine_config(r: &mut Reading<'_>, c: &Captures<'_>) {
     }
 }
 
-fn arguments(r: &mut Reading<'_>, c: &Captures<'_>, only_changed: bool) {
+fn arguments(r: &mut Reading<'_>, c: &Found<'_>, only_changed: bool) {
     if r.facts.arguments.is_some() {
         return;
     }
@@ -319,7 +319,7 @@ fn arguments(r: &mut Reading<'_>, c: &Captures<'_>, only_changed: bool) {
     r.facts.arguments = Some(arguments);
 }
 
-fn backend(r: &mut Reading<'_>, c: &Captures<'_>) {
+fn backend(r: &mut Reading<'_>, c: &Found<'_>) {
     let Some(name) = text(c, "name") else { return };
     let role = if *r.drafting { BackendRole::Draft } else { BackendRole::Model };
     r.backend(&plain_backend(name), role);
@@ -348,7 +348,7 @@ fn compile(r: &mut Reading<'_>, how: Compile) {
 
 /// `G GiB for weight, P GiB for peak activation, N GiB for non-torch memory, and C GiB for
 /// CUDAGraph memory`; from 0.28 the first is `consumed memory (weights + non-torch)`.
-fn memory_split(r: &mut Reading<'_>, c: &Captures<'_>) {
+fn memory_split(r: &mut Reading<'_>, c: &Found<'_>) {
     let mut rest = text(c, "split").unwrap_or_default();
     while let Some((before, after)) = rest.split_once(" GiB for ") {
         let number = before.rsplit(' ').next().and_then(|n| n.parse().ok());

@@ -1,8 +1,6 @@
 //! What stands beside the log: the exit status, the kernel's log, and who holds the cards.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
+use crate::pattern::Pattern;
 
 /// Evidence beside the log. Each part may be missing.
 #[derive(Clone, Debug, Default)]
@@ -55,19 +53,15 @@ pub struct Kernel {
 impl Kernel {
     /// Reads `dmesg` or `journalctl -k` output.
     pub fn read(text: &[u8]) -> Self {
-        static KILL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-            Regex::new(r"(?:Out of memory|Memory cgroup out of memory): Kill(?:ed)? process \d+ \(([^)]*)\)").ok()
-        });
+        static KILL: Pattern = Pattern::new(
+            r"(?:Out of memory|Memory cgroup out of memory): Kill(?:ed)? process \d+ \((?<comm>[^)]*)\)",
+        );
         let mut kernel = Self::default();
         for line in String::from_utf8_lossy(text).lines() {
             if line.contains("NVRM: Xid") && kernel.xid.is_none() {
                 kernel.xid = Some(line.trim().to_owned());
             }
-            let victim = KILL
-                .as_ref()
-                .and_then(|re| re.captures(line))
-                .and_then(|c| c.get(1))
-                .map(|m| m.as_str());
+            let victim = KILL.find(line).and_then(|c| c.part("comm"));
             if victim.is_some_and(may_be_a_server) {
                 // From "Out of memory" on: the time before it is the kernel's uptime.
                 kernel.oom = line

@@ -1,12 +1,18 @@
 //! A kernel or the card itself went wrong.
 
 use super::kind::Kind;
+use crate::pattern::Pattern;
+
+const XID_WORDS: &str = r"NVRM: Xid \(PCI:(?<pci>[0-9a-fA-F:.]+)\): (?<xid>\d+)";
+
+/// The driver's line in the kernel's log.
+pub(super) static XID_LINE: Pattern = Pattern::new(XID_WORDS);
 
 pub(super) const XID: Kind = Kind::new(
     "gpu_hardware_xid",
     "the driver reported a hardware error of the card",
     &[
-        r"NVRM: Xid \(PCI:(?<pci>[0-9a-fA-F:.]+)\): (?<xid>\d+)",
+        XID_WORDS,
         r"(?i)GPU has fallen off the bus",
         r"(?i)uncorrectable (?:ECC|NVLink) error",
         r"(?i)CUDA error: uncorrectable",

@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use regex::Regex;
-
 use super::Aside;
 use super::trace::Exception;
 use crate::boot::grammar::Stage;
+use crate::pattern::{self, Pattern};
 
 /// Longest message of a finding, characters: what a terminal line and a ticket's title can hold.
 pub(crate) const MAX_MESSAGE_CHARS: usize = 300;
@@ -101,22 +100,21 @@ pub(crate) struct Told<'a> {
     pub serving: bool,
     /// How often the kind was seen.
     pub count: u64,
-    pub pattern: &'a Regex,
+    pub pattern: &'a Pattern,
     pub aside: &'a Aside,
 }
 
 impl<'a> Told<'a> {
     /// A named part of the match.
     pub(crate) fn part(&self, name: &str) -> Option<&'a str> {
-        self.pattern.captures(self.text)?.name(name).map(|m| m.as_str().trim())
+        self.pattern.find(self.text)?.part(name).map(str::trim)
     }
 
     /// The first group of `pattern` in the line or in the lines after it.
     pub(crate) fn find(&self, pattern: &str) -> Option<&'a str> {
-        let pattern = Regex::new(pattern).ok()?;
         std::iter::once(self.text)
             .chain(self.tail.iter().map(String::as_str))
-            .find_map(|line| pattern.captures(line)?.get(1).map(|m| m.as_str().trim()))
+            .find_map(|line| pattern::first_group(pattern, line).map(str::trim))
     }
 
     /// Whether any function or file of the traceback has one of these words in its name.

@@ -1,8 +1,6 @@
 //! The marks in a server's life that its log shows.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
+use crate::pattern::Pattern;
 
 /// Somebody outside asked the server to stop.
 const STOPS: &[&str] = &[
@@ -82,9 +80,9 @@ const DEATHS: &[&str] = &[
     "WorkerProc failed to start",
 ];
 
-static ACCESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#""?(?<method>GET|POST|PUT|DELETE) (?<path>/\S*)(?: HTTP/[\d.]+"?)? (?:\S+ )?(?<status>[1-5]\d\d)\b"#).ok()
-});
+static ACCESS: Pattern = Pattern::new(
+    r#""?(?<method>GET|POST|PUT|DELETE) (?<path>/\S*)(?: HTTP/[\d.]+"?)? (?:\S+ )?(?<status>[1-5]\d\d)\b"#,
+);
 
 /// What one line says of the server's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,8 +115,8 @@ fn access(text: &str) -> Mark {
     if !text.contains("POST ") {
         return Mark::None;
     }
-    let Some(found) = ACCESS.as_ref().and_then(|re| re.captures(text)) else { return Mark::None };
-    let path = found.name("path").map_or("", |m| m.as_str());
+    let Some(found) = ACCESS.find(text) else { return Mark::None };
+    let path = found.part("path").unwrap_or_default();
     let generates = [
         "completion",
         "/generate",
@@ -131,7 +129,7 @@ fn access(text: &str) -> Mark {
     if !generates.iter().any(|g| path.contains(g)) {
         return Mark::None;
     }
-    match found.name("status").map_or("", |m| m.as_str()).as_bytes().first() {
+    match found.part("status").unwrap_or_default().as_bytes().first() {
         Some(b'2') => Mark::Answered,
         Some(b'5') => Mark::ServerError,
         _ => Mark::None,

@@ -2,12 +2,14 @@
 
 use std::sync::LazyLock;
 
-use regex::RegexSet;
+use regex::bytes::RegexSet;
+
+use crate::pattern;
 
 /// Lines (and the tracebacks they announce) of programs that went on. Each is harmless by its own
 /// words or by the engine's source.
 static HARMLESS: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
-    RegexSet::new([
+    pattern::set([
         r"(?i)failed to import (?:from )?\S+ with",
         r"(?i)^ignore import error",
         r"(?i)skipping import of",
@@ -29,7 +31,6 @@ static HARMLESS: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
         r"(?i)error[_ ]?(?:rate|code)=?0\b",
         r"Failed to get device capability|Failed to load plugin",
     ])
-    .ok()
 });
 
 /// Lists of settings, dumps of a step's input and logged requests: what they quote is no event.
@@ -57,7 +58,7 @@ const QUOTES: &[&str] = &[
 
 /// A request that was refused or that its client gave up: the server did its work.
 static REQUEST: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
-    RegexSet::new([
+    pattern::set([
         r"(?i)maximum (?:context|input|model|sequence)?\s*length",
         r"(?i)is longer than the (?:model's|maximum|allowed)",
         r"(?i)(?:input|prompt|request|sequence)\b.{0,60}(?:too long|exceeds|longer than)",
@@ -74,12 +75,11 @@ static REQUEST: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
         r"(?i)request queue (?:is )?full|QueueOverflow|MaxQueuedTokens|overloaded|model is overloaded",
         r"(?i)cancel task, id_task",
     ])
-    .ok()
 });
 
 /// Re-raised and reported errors: they say that there is a cause, not which.
 static WRAPPERS: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
-    RegexSet::new([
+    pattern::set([
         r"Engine core initialization failed",
         r"Engine process failed to start",
         r"EngineCore failed to start",
@@ -109,12 +109,11 @@ static WRAPPERS: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
         r"terminate called after throwing|^\s*what\(\):",
         r"^Error: Webserver",
     ])
-    .ok()
 });
 
 /// What a rank says when another one is gone.
 static PEER_GONE: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
-    RegexSet::new([
+    pattern::set([
         r"(?i)connection closed by peer",
         r"(?i)connection reset by peer|broken ?pipe|ConnectionResetError",
         r"(?i)remote process (?:exited|has)|ncclRemoteError",
@@ -122,11 +121,10 @@ static PEER_GONE: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
         r"(?i)worker \w+ pid \d+ died|Worker proc \S+ died",
         r"(?i)connection refused",
     ])
-    .ok()
 });
 
 fn any(set: &LazyLock<Option<RegexSet>>, text: &str) -> bool {
-    set.as_ref().is_some_and(|set| set.is_match(text))
+    set.as_ref().is_some_and(|set| set.is_match(text.as_bytes()))
 }
 
 pub(super) fn is_harmless(text: &str) -> bool {

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use regex::{Regex, RegexSet};
+use aho_corasick::AhoCorasick;
+use regex::bytes::RegexSet;
 
 use super::kind::{AfterReady, Kind, MAX_MESSAGE_CHARS, Needs, Told, shorten};
 use super::life::{self, Mark};
@@ -14,6 +15,7 @@ use super::{
 };
 use crate::boot::grammar::{Grammar, Stage};
 use crate::boot::line::{Level, Line};
+use crate::pattern::{self, Pattern};
 
 /// Every kind, the most specific first. A cause is the first of these that the log holds.
 pub(crate) fn kinds() -> impl Iterator<Item = &'static Kind> {
@@ -51,7 +53,7 @@ struct Catalogue {
     kinds: Vec<&'static Kind>,
     set: RegexSet,
     /// For each pattern, its kind and the pattern by itself.
-    patterns: Vec<(usize, Regex)>,
+    patterns: Vec<(usize, Pattern)>,
 }
 
 static CATALOGUE: LazyLock<Option<Catalogue>> = LazyLock::new(|| {
@@ -61,11 +63,14 @@ static CATALOGUE: LazyLock<Option<Catalogue>> = LazyLock::new(|| {
         .enumerate()
         .flat_map(|(k, kind)| kind.patterns.iter().map(move |p| (k, *p)))
         .collect();
-    let set = RegexSet::new(all.iter().map(|(_, p)| *p)).ok()?;
-    let patterns =
-        all.iter().map(|(k, p)| Some((*k, Regex::new(p).ok()?))).collect::<Option<_>>()?;
+    let set = pattern::set(all.iter().map(|(_, p)| *p))?;
+    let patterns = all.iter().map(|(k, p)| (*k, Pattern::new(p))).collect();
     Some(Catalogue { kinds, set, patterns })
 });
+
+/// A healthy start has hardly a line with one of these: the catalogue is then never compiled.
+static ERROR_WORDS: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::new(watched_words()).ok());
 
 /// A line that may be the cause.
 #[derive(Clone, Debug)]
@@ -73,7 +78,7 @@ struct Seen {
     /// Position in [`kinds`].
     rank: usize,
     kind: &'static Kind,
-    pattern: Option<&'static Regex>,
+    pattern: Option<&'static Pattern>,
     line: u64,
     last_line: u64,
     text: String,
@@ -361,8 +366,11 @@ impl Watch {
 
     /// Keeps the line when it may be the cause.
     fn error(&mut self, line: &Line<'_>, process: String, exception: Option<Exception>) {
-        let Some(catalogue) = CATALOGUE.as_ref() else { return };
         let text = line.text.as_ref();
+        if exception.is_none() && ERROR_WORDS.as_ref().is_some_and(|words| !words.is_match(text)) {
+            return;
+        }
+        let Some(catalogue) = CATALOGUE.as_ref() else { return };
         if text.contains("Ninja build failed")
             || text.contains("FAILED: ")
             || text.contains("Error building extension")
@@ -374,7 +382,7 @@ impl Watch {
         let quiet = line.level.is_some_and(|level| level < Level::Error);
         let is_request = serving && noise::is_request(text);
         let mut matched = false;
-        for index in catalogue.set.matches(text) {
+        for index in catalogue.set.matches(text.as_bytes()) {
             let Some((rank, pattern)) = catalogue.patterns.get(index) else { continue };
             let Some(kind) = catalogue.kinds.get(*rank) else { continue };
             let counts = match kind.needs {
@@ -682,29 +690,12 @@ fn tell(
     aside: &Aside,
     engine: Option<&'static str>,
 ) -> Failure {
-    static ANY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("^").ok());
+    static ANY: Pattern = Pattern::new("^");
     let xid = aside.kernel.as_ref().and_then(|kernel| kernel.xid.as_deref());
     let hardware = xid.filter(|_| cuda::KINDS.iter().any(|kind| kind.name == seen.kind.name));
-    let (kind, text, pattern) = match (hardware, seen.pattern.or(ANY.as_ref())) {
-        (Some(line), _) => (
-            XID_KIND,
-            line,
-            CATALOGUE
-                .as_ref()
-                .and_then(|c| c.patterns.iter().find(|(_, p)| p.is_match(line)).map(|(_, p)| p)),
-        ),
-        (None, pattern) => (seen.kind, seen.text.as_str(), pattern),
-    };
-    let Some(pattern) = pattern.or(ANY.as_ref()) else {
-        return Failure {
-            kind: kind.name,
-            phase,
-            message: shorten(text, MAX_MESSAGE_CHARS),
-            line: Some(seen.line),
-            stage: None,
-            process: None,
-            exception: None,
-        };
+    let (kind, text, pattern) = match hardware {
+        Some(line) => (XID_KIND, line, &cuda::XID_LINE),
+        None => (seen.kind, seen.text.as_str(), seen.pattern.unwrap_or(&ANY)),
     };
     let told = Told {
         text,
