@@ -88,6 +88,9 @@ impl<'a> Strip<'a> {
         let (Some(&first), Some(&last)) = (running.times.first(), running.times.last()) else {
             return Err("no reading has a time".into());
         };
+        // A server that died is not read to the end, but the recorder goes on to say so.
+        let said = run.account.iter().flat_map(|account| &account.gaps);
+        let last = said.map(|gap| gap.to_t as i64).fold(last, i64::max);
         let load = |point: &&Point| {
             let scope = Scope { run, point, group };
             let (begin, end) = point.command.or_else(|| super::at_work(&scope))?;
