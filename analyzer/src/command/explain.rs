@@ -14,7 +14,7 @@ pub(super) fn run(arguments: &Explain) -> Result<u8, InputError> {
 }
 
 /// A tripwire's page as Markdown.
-pub(super) fn page(tripwire: &Tripwire) -> String {
+pub fn page(tripwire: &Tripwire) -> String {
     let mut page = format!(
         "# {} {}\n\n{} (since {})\n",
         tripwire.code, tripwire.slug, tripwire.summary, tripwire.since

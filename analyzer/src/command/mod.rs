@@ -3,7 +3,7 @@
 mod boot_facts;
 mod check;
 mod check_log;
-mod explain;
+pub mod explain;
 mod extract;
 mod import;
 mod inspect;

@@ -16,6 +16,9 @@ use std::path::Path;
 /// engines count preemptions and finished requests late, by less than this.
 const DRAIN_NS: i64 = 3_000_000_000;
 
+/// Phases that are kept: a long ladder has a hundred.
+const PHASES: usize = 4_096;
+
 /// Reads a bundle.
 pub(super) fn open(path: &Path) -> Result<Run, InputError> {
     let mut reader = Reader::default();
@@ -40,6 +43,7 @@ struct Reader {
     /// Per source id, the shape of the reading before.
     shapes: BTreeMap<u32, u32>,
     phases: BTreeMap<u32, Span>,
+    phases_left_out: u64,
     logs: BTreeMap<u32, LogParts>,
     files: BTreeMap<u32, (record::File, Vec<u8>)>,
     exits: Vec<record::Exit>,
@@ -204,6 +208,10 @@ impl Reader {
             }
             return;
         }
+        if self.phases.len() >= PHASES {
+            self.phases_left_out += 1;
+            return;
+        }
         let params = record.params.unwrap_or_default();
         let span = Span {
             id: record.id,
@@ -271,6 +279,10 @@ impl Reader {
         for (kind, count) in &salvage.unknown {
             self.run.notes.push(format!("{count} records of kind {kind:?}, which is not known"));
         }
+        if self.phases_left_out > 0 {
+            let n = self.phases_left_out;
+            self.run.notes.push(format!("{n} phases beyond the first {PHASES} are not judged"));
+        }
         if self.skipped > 0 {
             self.run.notes.push(format!("{} readings could not be decoded", self.skipped));
         }
@@ -334,7 +346,7 @@ impl Reader {
                 end: source.full.last_at(drained),
             });
             points.push(Point {
-                name: span.name.clone(),
+                name: Some(name_of(span, &points)),
                 params: span.params.clone(),
                 command: Some((span.begin, end)),
                 edges: edges.collect(),
@@ -410,6 +422,23 @@ impl Reader {
     }
 }
 
+/// The point's name as recorded, else after what varies; a repeat is numbered.
+fn name_of(span: &Span, before: &[Point]) -> String {
+    let after = |key: &str, short: &str| Some(format!("{short}={}", span.params.get(key)?));
+    let name = span
+        .name
+        .clone()
+        .or_else(|| after("concurrency", "c"))
+        .or_else(|| after("rate", "rate"))
+        .unwrap_or_else(|| "load".into());
+    let taken = |name: &str| before.iter().any(|point| point.name.as_deref() == Some(name));
+    if !taken(&name) {
+        return name;
+    }
+    // One of so many numbers is free.
+    (2..before.len() + 3).map(|n| format!("{name}#{n}")).find(|name| !taken(name)).unwrap_or(name)
+}
+
 /// Adds a reading to its source's columns.
 fn add(source: &mut Source, columns: &[Option<usize>], reading: &Reading<'_>, new_shape: bool) {
     let middle = reading.t.saturating_add(reading.dur_ns / 2) as i64;
@@ -442,4 +471,164 @@ fn fresh<'a>(file: &record::File, body: &'a [u8]) -> &'a [u8] {
     let ends_a_line = before.checked_sub(1).and_then(|i| body.get(i)) == Some(&b'\n');
     let added = body.get(before..).filter(|added| !added.is_empty());
     added.filter(|_| ends_a_line).unwrap_or(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tripwire;
+    use inferlint_schema::container::{Head, Writer};
+    use inferlint_schema::delta::{Encoder, ReadingHead};
+    use inferlint_schema::record::{Bytes, End, Phase, Text};
+    use inferlint_schema::redact::{Masker, Seeds};
+
+    const S: u64 = 1_000_000_000;
+
+    fn phase(t: u64, id: u32, begin: Option<(&str, &str)>) -> Record {
+        let params = begin
+            .filter(|(_, concurrency)| !concurrency.is_empty())
+            .map(|(_, n)| BTreeMap::from([("concurrency".to_owned(), Text::from(n))]));
+        Phase {
+            t,
+            id,
+            edge: if begin.is_some() { "begin" } else { "end" }.into(),
+            parent: None,
+            name: None,
+            kind: begin.map(|(kind, _)| kind.to_owned()),
+            params,
+            from: "argv".into(),
+            error_ns: None,
+        }
+        .into()
+    }
+
+    fn log(t: u64, stream: &str, body: &str) -> Record {
+        record::Log {
+            t,
+            src: 0,
+            stream: stream.into(),
+            off: 0,
+            len: body.len() as u64,
+            body: Bytes::from(body.as_bytes().to_vec()),
+            ends: Vec::new(),
+            dts: None,
+            how: "written".into(),
+        }
+        .into()
+    }
+
+    /// A ladder of two loads on one server: the second preempts twice.
+    fn ladder() -> Vec<u8> {
+        let mut records: Vec<Record> = vec![
+            record::Source {
+                t: 0,
+                src: 0,
+                name: "server".into(),
+                role: "engine".into(),
+                kind: "exposition".into(),
+                group: None,
+                address: None,
+                engine: Some("vllm".into()),
+                engine_from: None,
+                provider: None,
+                why: None,
+            }
+            .into(),
+            phase(2 * S, 0, Some(("load", "4"))),
+            phase(4 * S, 0, None),
+            phase(4 * S, 1, Some(("drain", ""))),
+            phase(5 * S, 1, None),
+            phase(7 * S, 2, Some(("load", "4"))),
+            phase(9 * S, 2, None),
+            phase(9 * S, 3, Some(("drain", ""))),
+            phase(10 * S, 3, None),
+            log(S, "stdout", "INFO: one li"),
+            log(S, "stderr", "a whole line\n"),
+            log(3 * S, "stdout", "ne\nlast"),
+        ];
+        let mut encoder = Encoder::new(0);
+        for t in 1..12_u64 {
+            let (running, preempted) = match t {
+                3 => (4, 7),
+                8 => (2, 8),
+                9.. => (0, 9),
+                _ => (0, 7),
+            };
+            let body = format!(
+                "vllm:num_requests_running {running}\nvllm:num_requests_waiting 0\n\
+                 vllm:num_preemptions_total {preempted}\nvllm:generation_tokens_total {t}\n"
+            );
+            let head = ReadingHead { t: t * S, ..ReadingHead::default() };
+            encoder.exposition(&head, body.as_bytes(), t == 1, None, &mut records);
+        }
+        records.sort_by_key(Record::t);
+        let head = Head::new("test 1", 7);
+        let mut writer = Writer::create(Vec::new(), &head, Masker::new(Seeds::default())).unwrap();
+        for record in &records {
+            writer.push(record).unwrap();
+        }
+        let end = End {
+            t: 12 * S,
+            how: "finished".into(),
+            counts: BTreeMap::new(),
+            gaps: 0,
+            dropped: 0,
+            redacted: BTreeMap::new(),
+            wall_ns: 0,
+            mono_ns: 0,
+            cpu_ns: None,
+            max_rss_bytes: None,
+            scrapes: None,
+            scrape_dur_ns: None,
+            error: None,
+        };
+        writer.finish(end).unwrap()
+    }
+
+    fn read(bytes: &[u8]) -> Result<Run, InputError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.ilb");
+        std::fs::write(&path, bytes).unwrap();
+        super::open(&path)
+    }
+
+    #[test]
+    fn every_point_has_its_own_verdict() {
+        let run = read(&ladder()).unwrap();
+        let names: Vec<_> = run.points.iter().map(|point| point.name.clone().unwrap()).collect();
+        assert_eq!(names, ["c=4", "c=4#2"]);
+        let judged = tripwire::judge(&run, tripwire::TRIPWIRES);
+        let status = |code: &str| -> Vec<&str> {
+            let own = judged.iter().filter(|finding| finding.tripwire == code);
+            own.map(|finding| finding.status.key()).collect()
+        };
+        assert_eq!(status("T1"), ["pass", "fail"]);
+        assert_eq!(status("T8"), ["pass", "fail"]);
+    }
+
+    #[test]
+    fn lines_of_both_streams_are_put_together_each_by_itself() {
+        let run = read(&ladder()).unwrap();
+        let [log] = run.logs.as_slice() else { panic!("one log") };
+        assert_eq!(log.server.facts.lines, 3);
+        assert_eq!(log.time_of(2), Some(3 * S as i64));
+    }
+
+    #[test]
+    fn a_damaged_bundle_is_read_as_far_as_it_goes() {
+        let whole = ladder();
+        for cut in (0..whole.len()).step_by(7) {
+            if let Ok(run) = read(&whole[..cut]) {
+                assert!(!run.points.is_empty());
+                tripwire::judge(&run, tripwire::TRIPWIRES);
+            }
+        }
+        for at in (0..whole.len()).step_by(5) {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1 << (at % 8);
+            if let Ok(run) = read(&flipped) {
+                tripwire::judge(&run, tripwire::TRIPWIRES);
+            }
+        }
+    }
 }
