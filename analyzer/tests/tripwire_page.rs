@@ -25,9 +25,9 @@ fn current() -> String {
     for t in TRIPWIRES {
         // One level down: the page has a title of its own.
         let page = page(t);
-        let lines = page.lines().map(|line| match line.starts_with('#') {
-            true => format!("#{line}\n"),
-            false => format!("{line}\n"),
+        let lines = page.lines().map(|line| {
+            let deeper = if line.starts_with('#') { "#" } else { "" };
+            format!("{deeper}{line}\n")
         });
         text.push('\n');
         text.extend(lines);
