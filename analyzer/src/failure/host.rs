@@ -27,7 +27,8 @@ pub(super) const KILLED: Kind = Kind::new(
             Some(code @ (137 | -9)) => format!(", exit status {code}"),
             _ => String::new(),
         };
-        let words = match t.quote(70) {
+        let code = t.find(r"(\{[^{}]*: -9[^{}]*\})").map(str::to_owned);
+        let words = match code.unwrap_or_else(|| t.quote(70)) {
             words if words == "Killed" => String::new(),
             words => format!(" ('{words}')"),
         };

@@ -15,6 +15,8 @@ mod config;
 mod cuda;
 mod device;
 mod driver;
+#[cfg(test)]
+mod examples;
 mod hang;
 mod host;
 mod jit;

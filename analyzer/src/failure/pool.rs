@@ -69,6 +69,15 @@ pub(super) const KINDS: &[Kind] = &[
                     );
                 }
             }
+            if let Some(least) =
+                t.find(r"(?:minimum viable = |--mem-fraction-static above )([\d.]+)")
+            {
+                let now = t.find(r"mem-fraction-static=([\d.]+)").unwrap_or("the one given");
+                let least = least.trim_end_matches('.');
+                return format!(
+                    "the weights leave no GPU memory for the KV cache under --mem-fraction-static {now}: raise it above {least}, or use more GPUs or a smaller model"
+                );
+            }
             t.say(
                 "nothing is left for the KV cache",
                 t.advise(

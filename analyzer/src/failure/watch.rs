@@ -224,6 +224,13 @@ impl Watch {
         }
         match part {
             Part::Inside => {
+                // `Initialization failed. warmup error: Traceback (most recent call last):`
+                let said = text.split("Traceback (most").next().unwrap_or_default().trim();
+                if said.len() < text.len() && !said.is_empty() {
+                    let announced =
+                        Line { text: said.into(), process: String::new(), stamp: None, ..*line };
+                    self.error(&announced, process.clone(), None);
+                }
                 if self.tail_of.as_ref() == Some(&process) {
                     self.tail_of = None;
                 }
@@ -472,6 +479,11 @@ impl Watch {
             }
             first.count += 1;
             first.last_line = seen.line;
+            if first.is_wait() {
+                // The last says how long it has been.
+                first.text = seen.text;
+                return;
+            }
             if others + 1 >= MAX_OF_A_KIND {
                 return;
             }
@@ -779,6 +791,7 @@ pub(crate) fn watched_words() -> impl Iterator<Item = &'static str> {
         "invalid",
         "  File \"",
         "slots",
+        "broadcast block",
         "are already filled",
     ];
     serving_words().chain(WORDS.iter().copied())
