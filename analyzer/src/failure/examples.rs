@@ -587,6 +587,11 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
+fn prefixed(log: &str, prefix: &str) -> String {
+    let lines: Vec<String> = log.lines().map(|line| format!("{prefix}{line}")).collect();
+    lines.join("\n") + "\n"
+}
+
 fn conclude(log: &str, aside: &Aside) -> Conclusion {
     boot::read(log.as_bytes(), None).unwrap().conclude(aside)
 }
@@ -636,10 +641,9 @@ fn a_wrapper_after_the_cause_changes_nothing() {
 fn prefixes_of_launchers_and_shippers_change_nothing() {
     let prefixes =
         ["server-1  | ", "2026-11-30T10:00:00.000000000Z ", "\u{1b}[36mvllm-0  |\u{1b}[0m "];
-    let under = |e: &Example, prefix: &str| -> String {
-        e.log.lines().map(|line| format!("{prefix}{line}\n")).collect()
-    };
-    all_are_named(EXAMPLES.iter().flat_map(|e| prefixes.map(|prefix| (e, under(e, prefix)))));
+    all_are_named(
+        EXAMPLES.iter().flat_map(|e| prefixes.map(|prefix| (e, prefixed(e.log, prefix)))),
+    );
 }
 
 #[test]
@@ -680,7 +684,7 @@ const HEALTHY: &[&str] = &[
 fn what_is_no_failure_is_not_called_one() {
     for log in HEALTHY {
         for prefix in ["", "server-1  | ", "2026-11-30T10:00:00.1Z "] {
-            let log: String = log.lines().map(|line| format!("{prefix}{line}\n")).collect();
+            let log = prefixed(log, prefix);
             let found = conclude(&log, &Aside::default());
             assert_eq!(found.outcome, Outcome::Ready, "{log}");
         }
