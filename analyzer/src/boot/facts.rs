@@ -114,6 +114,9 @@ pub struct ServingLines {
     pub pauses: u64,
     /// Requests retracted, as SGLang's retraction lines count them.
     pub retracted: u64,
+    /// Requests refused for a full queue: vLLM 0.30 and 0.31 write a line each at INFO (since 0.32 at
+    /// DEBUG, where a counter has them), SGLang one with `--max-queued-requests`.
+    pub rejected: u64,
     /// Lines about a preemption, which vLLM writes with its V0 engine only (to 0.10).
     pub preempted: u64,
     /// Kernels compiled while serving (vLLM's JIT monitor, 0.22 on).

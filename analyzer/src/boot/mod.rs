@@ -229,6 +229,11 @@ impl Scanner {
             let digits = after.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
             serving.retracted += digits.parse::<u64>().unwrap_or(1);
             true
+        } else if text.contains(" - rejecting request ")
+            || text.contains("The request queue is full.")
+        {
+            serving.rejected += 1;
+            true
         } else if text.contains(" is preempted by ") {
             serving.preempted += 1;
             true
@@ -250,8 +255,14 @@ const MAX_EARLY: usize = 200;
 const MAX_UNPARSED: usize = 20;
 
 /// Words of lines that matter only while the server serves.
-const SERVING_WORDS: [&str; 4] =
-    ["-> pause", "#retracted_reqs: ", " is preempted by ", "JIT compilation during inference"];
+const SERVING_WORDS: [&str; 6] = [
+    "-> pause",
+    "#retracted_reqs: ",
+    " - rejecting request ",
+    "The request queue is full.",
+    " is preempted by ",
+    "JIT compilation during inference",
+];
 
 /// The process's name without its pid: pids differ from start to start.
 fn short(process: &str) -> &str {

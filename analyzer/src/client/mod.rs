@@ -105,6 +105,8 @@ impl ClientResult {
         match self.tool {
             sglang::TOOL => Untimed { known: warmups.unwrap_or(sglang::WARMUPS), perhaps: 0 },
             trtllm::BENCH_TOOL => Untimed { known: 0, perhaps: 0 },
+            // One test request unless `--no-test-input`.
+            trtllm::TOOL => Untimed { known: 1, perhaps: 0 },
             _ => Untimed { known: warmups.unwrap_or(0), perhaps: 1 },
         }
     }

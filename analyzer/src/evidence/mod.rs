@@ -252,3 +252,52 @@ impl Run {
         out
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(name: &str, role: &str, group: Option<&str>) -> Source {
+        Source {
+            name: name.into(),
+            role: role.into(),
+            group: group.map(str::to_owned),
+            engine: Engine::named("vllm"),
+            ..Source::default()
+        }
+    }
+
+    #[test]
+    fn counts_are_added_inside_one_role_and_group_only() {
+        let run = Run {
+            sources: vec![
+                source("p0", "prefill", Some("g")),
+                source("d0", "decode", Some("g")),
+                source("d1", "decode", Some("g")),
+                source("alone", "engine", None),
+                source("also alone", "engine", None),
+                Source { engine: None, ..source("gpu", "host", None) },
+            ],
+            ..Run::default()
+        };
+        let groups: Vec<(Option<String>, Vec<usize>)> =
+            run.groups().into_iter().map(|group| (group.name, group.sources)).collect();
+        assert_eq!(
+            groups,
+            [
+                (Some("p0".into()), vec![0]),
+                (Some("decode/g".into()), vec![1, 2]),
+                (Some("alone".into()), vec![3]),
+                (Some("also alone".into()), vec![4]),
+            ]
+        );
+    }
+
+    #[test]
+    fn prefill_servers_are_not_held_against_the_load() {
+        let run = Run { sources: vec![source("p0", "prefill", None)], ..Run::default() };
+        let (point, group) = (Point::default(), run.groups().remove(0));
+        let scope = Scope { run: &run, point: &point, group: &group };
+        assert!(scope.sees_whole_requests().is_err_and(|missing| missing.inapplicable));
+    }
+}

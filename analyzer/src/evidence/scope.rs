@@ -125,6 +125,19 @@ impl<'a> Scope<'a> {
         &self.run.logs
     }
 
+    /// That the group sees requests from their beginning to their end, as the load tool does.
+    ///
+    /// # Errors
+    /// For prefill and encode servers: what they count is a part of each request.
+    pub fn sees_whole_requests(&self) -> Result<(), Missing> {
+        match self.sources().map(|(_, source)| source.role.as_str()).next() {
+            Some(role @ ("prefill" | "encode")) => Err(Missing::never(format!(
+                "{role} servers see a part of each request; the decode servers are held against the load"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// What the load tool reported.
     ///
     /// # Errors
@@ -233,6 +246,16 @@ impl<'a> Scope<'a> {
         let blocks: f64 = self.info(metric, "num_gpu_blocks")?.parse().ok()?;
         let each = blocks / engines.len() as f64;
         (each.fract() == 0.0 && each > 1.0).then_some(each)
+    }
+
+    /// Requests the server refused to queue: by its counter, else by the lines of its log where one
+    /// load is all it served.
+    pub fn rejections(&self) -> f64 {
+        let counted = self.counter(Signal::Rejections).map(|counted| counted.total);
+        let lines =
+            || -> u64 { self.run.logs.iter().map(|log| log.server.facts.serving.rejected).sum() };
+        let logged = if self.run.points.len() == 1 { lines() } else { 0 };
+        counted.unwrap_or(logged as f64)
     }
 
     /// Most requests the server runs at once, by its own setting.

@@ -51,6 +51,7 @@ tripwire! {
 }
 
 fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
+    scope.sees_whole_requests()?;
     let engine = scope.engine()?;
     let running = scope.track(Signal::Running)?;
     let totals = running.total();
@@ -100,10 +101,9 @@ struct Cause {
 }
 
 fn cause(scope: &Scope<'_>, running: &Track, peak: f64, asked: f64) -> Cause {
-    if let Ok(rejected) = scope.counter(Signal::Rejections)
-        && rejected.total > 0.0
-    {
-        let text = format!("the server rejected {} (admission control)", count(rejected.total));
+    let rejected = scope.rejections();
+    if rejected > 0.0 {
+        let text = format!("the server rejected {} (admission control)", count(rejected));
         return Cause { key: "admission-control", text };
     }
     if let Some(limit) = scope.running_limit()
@@ -131,7 +131,16 @@ fn cause(scope: &Scope<'_>, running: &Track, peak: f64, asked: f64) -> Cause {
         let sums = totals.iter().zip(waiting).filter_map(|(r, w)| Some((*r)? + (*w)?));
         sums.fold(0.0, f64::max)
     });
+    let failed = scope.result().ok().and_then(|result| result.failed).unwrap_or(0) as f64;
     match open {
+        Some(open) if open < asked && failed > 0.0 => Cause {
+            key: "failures",
+            text: format!(
+                "at most {} were open, {} failed by the load tool's count",
+                count(open),
+                count(failed)
+            ),
+        },
         Some(open) if open < asked => Cause {
             key: "client",
             text: format!("the client never had more than {} open", plural(open, "request")),
@@ -227,6 +236,41 @@ vllm:admission_rejections_total{reason="max_num_queued_reqs"} 19
 "#,
             status: Status::Fail,
             says: &["at most 16 of 32", "rejected 16"],
+        },
+        Case {
+            name: "rejected, by the lines of a release without the counter",
+            evidence: r#"
+== params
+concurrency=4
+== log
+INFO 11-01 10:00:00 [core.py:118] Initializing a V1 LLM engine (v0.30.0) with config: model='/m'
+INFO:     Application startup complete.
+INFO 11-01 10:00:09 [async_llm.py:1] Request queue full - rejecting request cmpl-1 (current=2, n=1, max=2).
+INFO 11-01 10:00:09 [async_llm.py:1] Request queue full - rejecting request cmpl-2 (current=2, n=1, max=2).
+== before
+vllm:num_requests_running{engine="0"} 0
+vllm:num_requests_waiting{engine="0"} 0
+== 0
+vllm:num_requests_running{engine="0"} 2
+== after
+"#,
+            status: Status::Fail,
+            says: &["at most 2 of 4", "rejected 2"],
+        },
+        Case {
+            name: "requests that failed",
+            evidence: r#"
+== result
+{"backend": "vllm", "num_prompts": 8, "completed": 5, "failed": 3, "max_concurrency": 8}
+== before
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+== 0
+vllm:num_requests_running 5
+== after
+"#,
+            status: Status::Fail,
+            says: &["at most 5 of 8", "3 failed by the load tool's count"],
         },
         Case {
             name: "a client that sends few",

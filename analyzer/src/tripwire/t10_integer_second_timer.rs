@@ -50,6 +50,7 @@ tripwire! {
 }
 
 fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
+    scope.sees_whole_requests()?;
     let engine = scope.engine()?;
     let result = scope.result()?;
     let duration = result.duration_s.filter(|d| *d > 0.0).ok_or_else(|| {

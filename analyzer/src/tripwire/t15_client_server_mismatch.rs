@@ -46,6 +46,7 @@ tripwire! {
 }
 
 fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
+    scope.sees_whole_requests()?;
     let result = scope.result()?;
     let finished = finished(scope)?;
     let completed = result.completed as f64;
@@ -233,6 +234,21 @@ sglang:generation_tokens_total 50
 == after
 sglang:num_requests_total 38
 sglang:generation_tokens_total 3350
+"#,
+            status: Status::Pass,
+            says: &["32 requests, 3,200 output tokens, and 1 untimed"],
+        },
+        Case {
+            name: "tensorrt's test request",
+            evidence: r#"
+== result
+{"backend":"openai","num_prompts":32,"completed":32,"total_output_tokens":3200,"user_throughput":9}
+== before
+trtllm_request_success_total{finished_reason="length"} 0
+trtllm_generation_tokens_total 0
+== after
+trtllm_request_success_total{finished_reason="length"} 33
+trtllm_generation_tokens_total 3300
 "#,
             status: Status::Pass,
             says: &["32 requests, 3,200 output tokens, and 1 untimed"],
