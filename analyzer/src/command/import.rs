@@ -184,6 +184,8 @@ impl Records {
             for record in out {
                 self.push(record);
             }
+            // A reading is over when its answer is.
+            self.last = self.last.max(t + scrape.duration_ns);
         }
     }
 
