@@ -2,7 +2,8 @@
 //!
 //! Data flows one way: files are read by [`load`] into [`evidence`]; each [`tripwire`] is a pure
 //! function from evidence to a verdict, speaking of signals that [`engine`] maps to metric names;
-//! [`output`] prints the [`finding`]s. Nothing is collected here and nothing is sent anywhere.
+//! [`limit`] says what held the
+//! run back; [`output`] prints the [`finding`]s. Nothing is collected here and nothing is sent anywhere.
 
 pub mod boot;
 pub mod cli;
@@ -13,6 +14,7 @@ pub mod error;
 pub mod evidence;
 pub mod failure;
 pub mod finding;
+pub mod limit;
 pub mod load;
 pub mod number;
 pub mod output;

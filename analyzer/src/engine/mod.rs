@@ -61,6 +61,8 @@ pub enum Signal {
     Ended,
     /// Sum of end-to-end latencies, in seconds.
     EndedSeconds,
+    /// Requests whose time in the queue was counted.
+    Queued,
     /// Sum of times in the queue, in seconds.
     QueueSeconds,
     /// Sum of prefill times, in seconds.

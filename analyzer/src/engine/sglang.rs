@@ -76,6 +76,8 @@ pub(super) static SGLANG: Engine = Engine {
         tokenizer(Signal::FirstTokenSeconds, &["sglang:time_to_first_token_seconds_sum"]),
         tokenizer(Signal::Ended, &["sglang:e2e_request_latency_seconds_count"]),
         tokenizer(Signal::EndedSeconds, &["sglang:e2e_request_latency_seconds_sum"]),
+        // Health probes are counted too.
+        optional(Signal::Queued, &["sglang:queue_time_seconds_count"], RANKS),
         optional(Signal::QueueSeconds, &["sglang:queue_time_seconds_sum"], RANKS),
         optional(Signal::HttpResponses, &["sglang:http_responses_total"], Pick::All),
         optional(Signal::Passes, &["sglang:cuda_graph_passes_total"], RANKS),

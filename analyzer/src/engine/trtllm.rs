@@ -51,6 +51,7 @@ pub(super) static TRTLLM: Engine = Engine {
         request(Signal::FirstTokenSeconds, &["trtllm_time_to_first_token_seconds_sum"]),
         request(Signal::Ended, &["trtllm_e2e_request_latency_seconds_count"]),
         request(Signal::EndedSeconds, &["trtllm_e2e_request_latency_seconds_sum"]),
+        request(Signal::Queued, &["trtllm_request_queue_time_seconds_count"]),
         request(Signal::QueueSeconds, &["trtllm_request_queue_time_seconds_sum"]),
         request(Signal::PrefillSeconds, &["trtllm_request_prefill_time_seconds_sum"]),
         request(Signal::DecodeSeconds, &["trtllm_request_decode_time_seconds_sum"]),

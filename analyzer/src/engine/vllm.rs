@@ -66,6 +66,7 @@ pub(super) static VLLM: Engine = Engine {
         optional(Signal::FirstTokenSeconds, &["vllm:time_to_first_token_seconds_sum"]),
         optional(Signal::Ended, &["vllm:e2e_request_latency_seconds_count"]),
         optional(Signal::EndedSeconds, &["vllm:e2e_request_latency_seconds_sum"]),
+        optional(Signal::Queued, &["vllm:request_queue_time_seconds_count"]),
         optional(Signal::QueueSeconds, &["vllm:request_queue_time_seconds_sum"]),
         optional(Signal::PrefillSeconds, &["vllm:request_prefill_time_seconds_sum"]),
         optional(Signal::DecodeSeconds, &["vllm:request_decode_time_seconds_sum"]),

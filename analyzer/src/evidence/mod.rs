@@ -7,11 +7,13 @@
 
 mod account;
 mod aside;
+mod busy;
 mod recording;
 mod restart;
 mod scope;
 
 pub use account::Account;
+pub use busy::Busy;
 pub use recording::{Column, Recording};
 pub use restart::{Restart, Restarted};
 pub use scope::{Count, Missing, Requested, Scope, Sum, Track, Windows};

@@ -261,7 +261,9 @@ impl<'a> Scope<'a> {
     /// Most requests the server runs at once, by its own setting.
     pub fn running_limit(&self) -> Option<RunningLimit> {
         let exported = self.track(Signal::RunningLimit).ok().and_then(|track| {
-            let most = track.total().into_iter().flatten().reduce(f64::max)?;
+            // A sibling speaks for a gauge that sums leave out: no server runs at most 0.
+            let most =
+                track.total().into_iter().flatten().reduce(f64::max).filter(|most| *most > 0.0)?;
             Some(RunningLimit { requests: most, why: track.metric.to_owned() })
         });
         exported.or_else(|| self.run.running_limit.clone())

@@ -2,7 +2,8 @@
 
 use super::Judged;
 use crate::evidence::Run;
-use crate::finding::Finding;
+use crate::finding::{Finding, FindingScope};
+use crate::limit::{self, Limit};
 use serde_json::{Value, json};
 
 /// Name of the document's form.
@@ -27,7 +28,7 @@ fn run(judged: &Judged<'_>) -> Value {
         "engine_version": run.and_then(|run| run.engine_version.as_deref()),
         "points": run.map_or_else(Vec::new, points),
         "verdicts": judged.findings.iter().map(verdict).collect::<Vec<_>>(),
-        "limits": [],
+        "limits": run.map_or_else(Vec::new, limits),
         "facts": {},
         "notes": run.map_or(&[][..], |run| &run.notes),
     })
@@ -38,12 +39,29 @@ fn points(run: &Run) -> Vec<Value> {
     named.map(|point| json!({ "point": point.name, "params": point.params })).collect()
 }
 
+fn limits(run: &Run) -> Vec<Value> {
+    let json = |(scope, limit): &(FindingScope, Limit)| {
+        json!({
+            "key": limit.key,
+            "title": limit.title,
+            "text": limit.text,
+            "tone": limit.tone.key(),
+            "scope": scoped(scope),
+        })
+    };
+    limit::of_run(run).iter().map(json).collect()
+}
+
+fn scoped(scope: &FindingScope) -> Value {
+    json!({ "point": scope.point, "source": scope.source })
+}
+
 fn verdict(finding: &Finding) -> Value {
     json!({
         "tripwire": finding.tripwire,
         "name": finding.name,
         "status": finding.status.key(),
-        "scope": { "point": finding.scope.point, "source": finding.scope.source },
+        "scope": scoped(&finding.scope),
         "message": finding.message,
         "evidence": finding.evidence,
         "explained_by": finding.explained_by,
@@ -53,7 +71,7 @@ fn verdict(finding: &Finding) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{FindingScope, Verdict};
+    use crate::finding::Verdict;
 
     #[test]
     fn a_document_has_every_key_of_its_form() {
@@ -77,5 +95,24 @@ mod tests {
             }]
         });
         assert_eq!(document, expected);
+    }
+
+    #[test]
+    fn limits_have_their_shape_and_scope() {
+        let mut run = crate::tripwire::example::run(
+            "== params\nconcurrency=8\n== before\nvllm:num_requests_running 0\n== 0\n\
+             vllm:num_requests_running 8\n== 1\n== after\n",
+        );
+        run.points[0].name = Some("c=8".into());
+        let document = document(&[Judged { run: Some(&run), findings: Vec::new() }]);
+        let expected = json!([{
+            "key": "concurrency",
+            "title": "The load ran at the concurrency asked for",
+            "text": "8.0 requests ran at once on average, of 8 asked for (the load command): \
+                     vllm:num_requests_running over 1.0 s busy.",
+            "tone": "ok",
+            "scope": {"point": "c=8", "source": null}
+        }]);
+        assert_eq!(document["runs"][0]["limits"], expected);
     }
 }

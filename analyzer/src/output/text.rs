@@ -1,7 +1,9 @@
 //! One line a verdict for people, the worst last so that it is seen.
 
 use super::Judged;
-use crate::finding::{Finding, Status};
+use crate::evidence::Run;
+use crate::finding::{Finding, FindingScope, Status};
+use crate::limit;
 
 /// Columns the text fits in.
 const WIDTH: usize = 100;
@@ -29,6 +31,7 @@ pub fn report(judged: &[Judged<'_>], colour: bool) -> String {
         for finding in findings {
             out += &line(finding, codes, colour);
         }
+        out += &judged.run.map_or(String::new(), limits);
         for note in judged.run.map_or(&[][..], |run| &run.notes) {
             out += &wrapped("note: ", note, 6);
         }
@@ -38,17 +41,25 @@ pub fn report(judged: &[Judged<'_>], colour: bool) -> String {
     out
 }
 
+/// What limited the run, under its own head.
+fn limits(run: &Run) -> String {
+    let mut out = String::new();
+    for (scope, limit) in limit::of_run(run) {
+        if out.is_empty() {
+            out += "\nWhat limited this run\n";
+        }
+        let text = format!("{}{}. {}", names(&scope), limit.title, limit.text);
+        out += &wrapped(&format!("{:<6}", limit.tone.key()), &text, 6);
+    }
+    out
+}
+
 fn line(finding: &Finding, codes: usize, colour: bool) -> String {
     let code = format!("{:<codes$}", format!("[{}]", finding.tripwire));
     let words = format!("{:<STATUS$}", finding.status.words());
     let head = format!("{code} {words}  ");
     let indent = head.chars().count();
-    let mut text = String::new();
-    let scope = [&finding.scope.point, &finding.scope.source];
-    for name in scope.into_iter().flatten() {
-        text += &format!("{name}: ");
-    }
-    text += &finding.message;
+    let mut text = names(&finding.scope) + &finding.message;
     if let Some(cause) = finding.explained_by {
         text += &format!(" (explained by {cause})");
     }
@@ -58,6 +69,12 @@ fn line(finding: &Finding, codes: usize, colour: bool) -> String {
     } else {
         plain
     }
+}
+
+/// The load point and the source, where they have names.
+fn names(scope: &FindingScope) -> String {
+    let names = [&scope.point, &scope.source].into_iter().flatten();
+    names.fold(String::new(), |all, name| all + name + ": ")
 }
 
 fn coloured(status: Status, words: &str) -> String {
@@ -117,7 +134,7 @@ fn counts(findings: &[Finding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{FindingScope, Verdict};
+    use crate::finding::Verdict;
 
     fn finding(code: &'static str, verdict: Verdict) -> Finding {
         Finding::new(code, "name", FindingScope::default(), verdict)
@@ -139,6 +156,19 @@ mod tests {
         assert!(lines[5].starts_with("                       word"), "{:?}", lines[5]);
         assert!(lines.iter().all(|line| line.chars().count() <= WIDTH));
         assert_eq!(*lines.last().unwrap(), "1 failed, 1 warned, 1 passed");
+    }
+
+    #[test]
+    fn what_limited_the_run_stands_between_verdicts_and_counts() {
+        let run = crate::tripwire::example::run(
+            "== params\nconcurrency=8\n== before\nvllm:num_requests_running 0\n== 0\n\
+             vllm:num_requests_running 8\n== 1\n== after\n",
+        );
+        let findings = vec![finding("T8", Verdict::pass("8 of 8"))];
+        let text = report(&[Judged { run: Some(&run), findings }], false);
+        let after =
+            text.split_once("8 of 8\n\nWhat limited this run\nok    The load ran").unwrap().1;
+        assert!(after.ends_with("busy.\n\n1 passed\n"), "{after}");
     }
 
     #[test]

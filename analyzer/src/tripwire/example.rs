@@ -58,7 +58,7 @@ impl Case {
 }
 
 /// A run from its text form.
-pub(super) fn run(text: &str) -> Run {
+pub(crate) fn run(text: &str) -> Run {
     let mut run = Run { name: "example".into(), ..Run::default() };
     let mut source =
         Source { name: "server".into(), role: "engine".into(), timed: true, ..Source::default() };

@@ -5,7 +5,7 @@
 //! `example`, and one mutation that flips a verdict; the tests of this module run them.
 
 #[cfg(test)]
-mod example;
+pub(crate) mod example;
 mod starts;
 
 use crate::evidence::{Missing, Run, Scope};

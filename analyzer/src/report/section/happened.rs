@@ -2,7 +2,7 @@
 
 use super::{View, at_work, duration, heading};
 use crate::engine::Signal;
-use crate::evidence::{Group, Scope, Track};
+use crate::evidence::{Busy, Group, Scope, Track};
 use crate::finding::{Finding, Status};
 use crate::number::{count, grouped, percent, plural};
 use crate::report::shown::Shown;
@@ -58,8 +58,7 @@ impl Figures {
         let lags = engine.is_some_and(|engine| engine.gauges_lag.is_some());
         let running = gauge(Signal::Running);
         let totals = running.as_ref().map(Track::total).unwrap_or_default();
-        let times = running.as_ref().map_or(&[][..], |track| &track.times);
-        let busy = busy(times, &totals).filter(|_| !lags);
+        let busy = running.as_ref().and_then(Busy::of).filter(|_| !lags);
         let waiting = gauge(Signal::Waiting).filter(|_| !lags);
         let cache = gauge(Signal::KvUsage);
         let cache = cache.iter().flat_map(|track| &track.replicas).filter_map(|(_, v)| highest(v));
@@ -239,40 +238,5 @@ fn milliseconds(ms: f64) -> String {
         format!("{} ms", grouped(ms, 0))
     } else {
         format!("{} s", grouped(ms / 1000.0, 1))
-    }
-}
-
-/// The part of the load in which requests ran.
-#[derive(Debug, Clone, Copy)]
-struct Busy {
-    seconds: f64,
-    /// Requests running on average, by time.
-    mean: f64,
-}
-
-/// Adds up the stretches between samples that begin with a request running.
-fn busy(times: &[i64], running: &[Option<f64>]) -> Option<Busy> {
-    let mut seconds = 0.0;
-    let mut requests = 0.0;
-    for ((from, to), running) in times.iter().zip(times.iter().skip(1)).zip(running) {
-        if let Some(running) = running.filter(|running| *running > 0.0) {
-            let length = to.saturating_sub(*from) as f64 / 1e9;
-            seconds += length;
-            requests += running * length;
-        }
-    }
-    (seconds > 0.0).then(|| Busy { seconds, mean: requests / seconds })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn busy_time_and_mean_leave_idle_time_out() {
-        let times = [0, 1_000_000_000, 2_000_000_000, 4_000_000_000];
-        let found = busy(&times, &[Some(0.0), Some(4.0), Some(10.0), Some(0.0)]).unwrap();
-        assert_eq!((found.seconds, found.mean), (3.0, 8.0));
-        assert!(busy(&times, &[None, None, None, None]).is_none());
     }
 }

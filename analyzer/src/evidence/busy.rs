@@ -1,0 +1,45 @@
+//! The part of a load in which requests ran.
+
+use super::Track;
+
+/// The part of the load in which requests ran.
+#[derive(Debug, Clone, Copy)]
+pub struct Busy {
+    /// How long, in seconds.
+    pub seconds: f64,
+    /// Requests running on average, by time.
+    pub mean: f64,
+}
+
+impl Busy {
+    /// Adds up the stretches between samples that begin with a request running. `None`: none does.
+    pub fn of(running: &Track) -> Option<Self> {
+        Self::over(&running.times, &running.total())
+    }
+
+    fn over(times: &[i64], running: &[Option<f64>]) -> Option<Self> {
+        let mut seconds = 0.0;
+        let mut requests = 0.0;
+        for ((from, to), running) in times.iter().zip(times.iter().skip(1)).zip(running) {
+            if let Some(running) = running.filter(|running| *running > 0.0) {
+                let length = to.saturating_sub(*from) as f64 / 1e9;
+                seconds += length;
+                requests += running * length;
+            }
+        }
+        (seconds > 0.0).then(|| Self { seconds, mean: requests / seconds })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn busy_time_and_mean_leave_idle_time_out() {
+        let times = [0, 1_000_000_000, 2_000_000_000, 4_000_000_000];
+        let found = Busy::over(&times, &[Some(0.0), Some(4.0), Some(10.0), Some(0.0)]).unwrap();
+        assert_eq!((found.seconds, found.mean), (3.0, 8.0));
+        assert!(Busy::over(&times, &[None, None, None, None]).is_none());
+    }
+}
