@@ -2,6 +2,13 @@
 //!
 //! The runs are looked for beside the workspace, or where `INFERLINT_RECORDED` says.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test may panic, and says when it skips"
+)]
+
 use inferlint_analyzer::load::{self, Inputs};
 use inferlint_analyzer::tripwire::{self, TRIPWIRES};
 use std::collections::BTreeMap;
