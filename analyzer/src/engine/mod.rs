@@ -5,6 +5,8 @@
 //! One file an engine.
 
 mod llamacpp;
+#[cfg(test)]
+mod page;
 mod sglang;
 mod tgi;
 mod trtllm;
