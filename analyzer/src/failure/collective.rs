@@ -68,7 +68,7 @@ pub(super) const KINDS: &[Kind] = &[
         &[
             r"NCCL error(?: in)?: .*(?<why>unhandled (?:system|cuda) error|invalid usage|internal error)",
             r"ncclSystemError|ncclUnhandledCudaError|ncclInvalidUsage|ncclInternalError",
-            r"NCCL error:? (?:unhandled|invalid|internal)",
+            r"NCCL [Ee]rror:? (?:\d+: )?(?:unhandled|invalid|internal)",
             r"NCCL WARN (?:Cuda failure|Error|Call to|Failed)",
         ],
         |t| t.say("NCCL failed", "run with NCCL_DEBUG=INFO to see which call"),

@@ -42,7 +42,7 @@ pub(super) const KINDS: &[Kind] = &[
         "the model repository holds code of its own, which must be allowed to run",
         &[
             r"contains custom code which must be executed",
-            r"(?i)(?:requires you to execute|pass the (?:argument|option)|set|enable)\b.{0,60}trust[-_]remote[-_]code",
+            r"(?i)(?:requires you to execute|pass the (?:argument|option)|setting|set|enable)\b.{0,60}trust[-_]remote[-_]code",
             r"trust_remote_code=True` to allow",
         ],
         |t| {
@@ -107,6 +107,37 @@ pub(super) const KINDS: &[Kind] = &[
                 max.trim_end_matches(['.', '0']).trim_end_matches('.')
             ),
             _ => t.say("the length asked for is longer than the model's own", "lower it"),
+        },
+    ),
+    Kind::new(
+        "quantization_mismatch",
+        "the quantization asked for is not the checkpoint's",
+        &[
+            r"(?i)quantization method specified in the model config \((?<is>[\w-]+)\) does not match .*?\((?<asked>[\w-]+)\)",
+            r"does not match the quantization method",
+        ],
+        |t| match (t.part("is"), t.part("asked")) {
+            (Some(is), Some(asked)) => format!(
+                "the checkpoint is quantized as {is}, but {asked} was asked for: leave --quantization out or name {is}"
+            ),
+            _ => t.say(
+                "the quantization asked for is not the checkpoint's",
+                "leave --quantization out",
+            ),
+        },
+    ),
+    Kind::new(
+        "batched_tokens_too_few",
+        "a step may not hold even one request of the longest length",
+        &[
+            r"max_num_batched_tokens \((?<n>\d+)\) is smaller than (?<what>max_model_len|max_num_seqs) \((?<m>\d+)\)",
+            r"max_num_batched_tokens .{0,40}(?:must be|smaller)",
+        ],
+        |t| match (t.part("n"), t.part("what"), t.part("m")) {
+            (Some(n), Some(what), Some(m)) => format!(
+                "max_num_batched_tokens {n} is smaller than {what} {m}: raise --max-num-batched-tokens, lower the other, or allow chunked prefill"
+            ),
+            _ => t.say("max_num_batched_tokens is too small", "raise --max-num-batched-tokens"),
         },
     ),
     Kind::new(

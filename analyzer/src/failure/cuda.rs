@@ -54,12 +54,23 @@ pub(super) const KINDS: &[Kind] = &[
             r"(?i)device-side assert triggered",
             r"(?i)misaligned address",
             r"(?i)an illegal instruction was encountered",
-            r"(?i)too many resources requested for launch",
             r"(?i)invalid configuration argument",
             r"CUBLAS_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR|NOT_INITIALIZED)",
             r"CUDNN_STATUS_\w+",
         ],
         |t| t.say("a CUDA kernel failed", "run once with CUDA_LAUNCH_BLOCKING=1 to find it"),
+    )
+    .fatal(),
+    Kind::new(
+        "kernel_out_of_resources",
+        "a kernel asks for more shared memory or registers than the card has",
+        &[r"OutOfResources: out of resource", r"(?i)too many resources requested for launch"],
+        |t| {
+            t.say(
+                "a kernel does not fit this GPU",
+                "its block sizes need another card, head size or data type",
+            )
+        },
     )
     .fatal(),
     Kind::new(

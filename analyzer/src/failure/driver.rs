@@ -74,6 +74,37 @@ pub(super) const KINDS: &[Kind] = &[
     )
     .fatal(),
     Kind::new(
+        "not_enough_gpus",
+        "more ranks were asked for than GPUs are visible",
+        &[
+            r"(?i)invalid device ordinal",
+            r"(?i)(?:tensor parallel|world|tp)[ _]?size \(?(?<want>\d+)\)? (?:is |cannot be )?(?:larger|greater) than the number of available \w+ \(?(?<has>\d+)",
+            r"(?i)exceeds the total number of available",
+            r"(?i)does not allocate any GPUs on the driver node",
+            r"(?i)not enough GPUs",
+        ],
+        |t| match (t.part("want"), t.part("has")) {
+            (Some(want), Some(has)) => format!(
+                "{want} ranks were asked for and {has} GPUs are visible: lower the parallel size or give the server more GPUs (CUDA_VISIBLE_DEVICES, --gpus)"
+            ),
+            _ => t.say(
+                "more GPUs were asked for than the server sees",
+                "lower the parallel size, or check CUDA_VISIBLE_DEVICES and --gpus",
+            ),
+        },
+    ),
+    Kind::new(
+        "cuda_in_forked_process",
+        "CUDA was in use before the process was forked",
+        &[r"Cannot re-initialize CUDA in forked subprocess"],
+        |t| {
+            t.say(
+                "CUDA was initialised before the workers were forked",
+                "set VLLM_WORKER_MULTIPROC_METHOD=spawn",
+            )
+        },
+    ),
+    Kind::new(
         "no_gpu",
         "no usable GPU is visible to the process",
         &[
@@ -82,7 +113,8 @@ pub(super) const KINDS: &[Kind] = &[
             r"Found no NVIDIA driver on your system",
             r"Failed to infer device type",
             r"Torch not compiled with CUDA enabled",
-            r"(?i)invalid device ordinal",
+            r"could not select device driver",
+            r"nvidia-container-cli: ",
             r"(?i)no (?:HIP|supported) (?:GPUs?|devices?) (?:are|is|were) (?:available|found|detected)",
             r"NVMLError_(?:DriverNotLoaded|LibraryNotFound)",
         ],

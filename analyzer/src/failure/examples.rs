@@ -585,6 +585,82 @@ const EXAMPLES: &[Example] = &[
         &["not in the log"],
         "[2026-01-01 10:00:00] server_args={'model_path': '/m'}\n[2026-01-01 10:00:10] Received sigquit from a child process. It usually means the child failed.\n",
     ),
+    boot(
+        "not_enough_gpus",
+        &["ranks", "8", "4"],
+        "(APIServer pid=1) ValueError: World size (8) is larger than the number of available GPUs (4) in this node.\n",
+    ),
+    boot(
+        "not_enough_gpus",
+        &["CUDA_VISIBLE_DEVICES"],
+        "(Worker_TP2 pid=7) ERROR 01-01 10:00:00 [m.py:1] torch.AcceleratorError: CUDA error: invalid device ordinal\n",
+    ),
+    boot(
+        "cuda_in_forked_process",
+        &["spawn"],
+        "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method\n",
+    ),
+    boot(
+        "no_gpu",
+        &["device driver"],
+        "docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].\n",
+    ),
+    boot(
+        "oom_kv_cache",
+        &["KV cache"],
+        "llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache\nmain: exiting due to model loading error\n",
+    ),
+    boot(
+        "quantization_mismatch",
+        &["gptq", "awq"],
+        "ValueError: Quantization method specified in the model config (gptq) does not match the quantization method specified in the `quantization` argument (awq).\n",
+    ),
+    boot(
+        "batched_tokens_too_few",
+        &["512", "2048"],
+        "ValueError: max_num_batched_tokens (512) is smaller than max_model_len (2048). This effectively limits the maximum sequence length.\n",
+    ),
+    boot(
+        "port_in_use",
+        &["29500"],
+        "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. port: 29500, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use\n",
+    ),
+    boot("address_not_local", &["--host"], "OSError: [Errno 99] Cannot assign requested address\n"),
+    serving(
+        "kernel_out_of_resources",
+        &["shared memory"],
+        "INFO:     Application startup complete.\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 106496, Hardware limit: 101376. Reducing block sizes or `num_stages` may help.\n",
+    ),
+    boot(
+        "illegal_instruction",
+        &["CPU"],
+        "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nIllegal instruction (core dumped)\n",
+    ),
+    serving(
+        "native_abort",
+        &["GGML_ASSERT"],
+        "main: server is listening on http://127.0.0.1:8080 - starting the main loop\nsrv  update_slots: all slots are idle\n/l/ggml/src/ggml.c:3098: GGML_ASSERT(ggml_can_mul_mat(a, b)) failed\nAborted (core dumped)\n",
+    ),
+    boot(
+        "native_abort",
+        &["bad file"],
+        "[TensorRT-LLM] TensorRT-LLM version: 1.0.0\nterminate called after throwing an instance of 'std::runtime_error'\n  what():  bad file: rank0.engine\n",
+    ),
+    boot(
+        "native_abort",
+        &["panicked"],
+        "2024-03-01T10:00:00.1Z  INFO text_generation_launcher: Starting Webserver\nthread 'main' panicked at 'called `Option::unwrap()` on a `None` value', router/src/main.rs:9:1\n2024-03-01T10:00:00.2Z ERROR text_generation_launcher: Webserver Crashed\n",
+    ),
+    serving(
+        "telemetry_exception",
+        &["AttributeError", "do_tracing"],
+        "INFO:     Application startup complete.\n(APIServer pid=1) ERROR 01-01 10:00:00 [async_llm.py:543] AsyncLLM output_handler failed.\n(APIServer pid=1) ERROR 01-01 10:00:00 [async_llm.py:543] Traceback (most recent call last):\n(APIServer pid=1) ERROR 01-01 10:00:00 [async_llm.py:543]   File \"/v/v1/engine/output_processor.py\", line 3, in do_tracing\n(APIServer pid=1) ERROR 01-01 10:00:00 [async_llm.py:543] AttributeError: 'NoneType' object has no attribute 'start_span'\n(APIServer pid=1) vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.\n",
+    ),
+    serving(
+        "output_handler_exception",
+        &["KeyError"],
+        "INFO:     Application startup complete.\n(APIServer pid=1) ERROR 01-01 10:00:00 [async_llm.py:543] AsyncLLM output_handler failed.\n(APIServer pid=1) ERROR 01-01 10:00:00 [async_llm.py:543] Traceback (most recent call last):\n(APIServer pid=1) ERROR 01-01 10:00:00 [async_llm.py:543]   File \"/v/v1/engine/output_processor.py\", line 3, in process_outputs\n(APIServer pid=1) ERROR 01-01 10:00:00 [async_llm.py:543] KeyError: 'cmpl-1'\n",
+    ),
 ];
 
 fn prefixed(log: &str, prefix: &str) -> String {

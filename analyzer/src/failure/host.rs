@@ -67,22 +67,48 @@ pub(super) const KINDS: &[Kind] = &[
     .fatal(),
 ];
 
-/// A process crashed in native code, with nothing more specific said. Told after every other kind.
-pub(super) const CRASHED: &[Kind] = &[Kind::new(
-    "segmentation_fault",
-    "a process crashed in native code",
-    &[
-        r"Segmentation fault",
-        r"\bSIGSEGV\b",
-        r"(?i)exit ?code:? ?\(?-11\b",
-        r"Signal \(11\) received",
-        r"Failed core proc\(s\): \{[^}]*: -11\b",
-    ],
-    |t| {
-        t.say(
-            "a server process crashed in native code",
-            "run with PYTHONFAULTHANDLER=1 to see where",
-        )
-    },
-)
-.fatal()];
+/// A process ended in native code. Like a kill it is often the consequence of what stands before it.
+pub(super) const CRASHED: &[Kind] = &[
+    Kind::new(
+        "illegal_instruction",
+        "the build uses instructions this CPU does not have",
+        &[r"Illegal instruction", r"\bSIGILL\b", r"(?i)exit ?code:? ?\(?-4\b"],
+        |t| {
+            t.say(
+                "this CPU lacks instructions the build uses (AVX-512?)",
+                "use a build made for it",
+            )
+        },
+    )
+    .fatal(),
+    Kind::new(
+        "segmentation_fault",
+        "a process crashed in native code",
+        &[
+            r"Segmentation fault",
+            r"\bSIGSEGV\b",
+            r"(?i)exit ?code:? ?\(?-11\b",
+            r"Signal \(11\) received",
+            r"Failed core proc\(s\): \{[^}]*: -11\b",
+        ],
+        |t| {
+            t.say(
+                "a server process crashed in native code",
+                "run with PYTHONFAULTHANDLER=1 to see where",
+            )
+        },
+    )
+    .fatal(),
+    Kind::new(
+        "native_abort",
+        "native code gave up: a failed assertion, an exception nobody caught, a panic",
+        &[
+            r"GGML_ASSERT\(.*\) failed",
+            r"(?:terminate called.*)?what\(\): +(?<why>\S.*)",
+            r"thread '[^']*' panicked at",
+            r"\.(?:c|cc|cpp|cu|h|hpp)(?::\d+)?: .*Assertion .* failed",
+        ],
+        |t| t.say("native code gave up", "the words are the library's own"),
+    )
+    .fatal(),
+];

@@ -93,6 +93,8 @@ pub(super) const OUT: &[Kind] = &[Kind::new(
         r"CUBLAS_STATUS_ALLOC_FAILED",
         r"ErrorOutOfDeviceMemory",
         r"unable to allocate \w+ buffer",
+        r"failed to allocate (?:\w+ )?buffer (?:of size|for kv cache)",
+        r"CUDA runtime error in .*: out of memory",
         r"Requested amount of GPU memory \(\d+ bytes\) could not be allocated",
         r"Failed to (?:CUDA|cuda) (?:m|M)alloc|CUDA malloc failed",
     ],
@@ -114,6 +116,9 @@ fn when(t: &Told<'_>) -> &'static str {
         Some(part) if part.starts_with("Model") => return "oom_weight_load",
         Some(_) => return "oom_warmup",
         None => {}
+    }
+    if t.text.contains("kv cache") {
+        return "oom_kv_cache";
     }
     if t.text.contains("warmup") || t.text.contains("warm up") {
         return "oom_warmup";

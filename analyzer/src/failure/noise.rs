@@ -106,7 +106,7 @@ static WRAPPERS: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
         r"CalledProcessError: Command",
         r"^(?:Initialization|Startup|Server) failed\.?$",
         r"^SystemExit|^KeyboardInterrupt|^GeneratorExit",
-        r"terminate called after throwing|^\s*what\(\):",
+        r"terminate called after throwing",
         r"^Error: Webserver",
     ])
 });

@@ -2,33 +2,52 @@
 
 use super::kind::Kind;
 
-pub(super) const KINDS: &[Kind] = &[Kind::new(
-    "port_in_use",
-    "another process listens on the server's address",
-    &[
-        r"error while attempting to bind on address \('?(?<host>[^',]*)'?, (?<port>\d+)",
-        r"(?i)couldn't bind HTTP server socket, hostname: (?<host>\S+), port: (?<port>\d+)",
-        r"(?i)Failed to bind (?:server |socket )?to (?:address )?(?<host>[\w.\[\]-]+):(?<port>\d+)",
-        r"(?i)(?:port|address) (?<port>\d+) (?:is )?(?:already )?in use",
-        r"(?i)at (?<port>\d+) is not available in \d+ seconds",
-        r"(?i)address already in use",
-        r"EADDRINUSE",
-    ],
-    |t| {
-        let port = t
-            .part("port")
-            .or_else(|| t.find(r"port (\d+) is used by"))
-            .or(t.aside.asked_port.as_deref());
-        let place =
-            match (t.part("host").map(|h| h.trim_end_matches(',')).filter(|h| !h.is_empty()), port)
-            {
+pub(super) const KINDS: &[Kind] = &[
+    Kind::new(
+        "port_in_use",
+        "another process listens on the server's address",
+        &[
+            r"error while attempting to bind on address \('?(?<host>[^',]*)'?, (?<port>\d+)",
+            r"(?i)couldn't bind HTTP server socket, hostname: (?<host>\S+), port: (?<port>\d+)",
+            r"(?i)Failed to bind (?:server |socket )?to (?:address )?(?<host>[\w.\[\]-]+):(?<port>\d+)",
+            r"(?i)(?:port|address) (?<port>\d+) (?:is )?(?:already )?in use",
+            r"(?i)at (?<port>\d+) is not available in \d+ seconds",
+            r"port: (?<port>\d+),.*EADDRINUSE",
+            r"(?i)address already in use",
+            r"EADDRINUSE",
+        ],
+        |t| {
+            let port = t
+                .part("port")
+                .or_else(|| t.find(r"port (\d+) is used by"))
+                .or(t.aside.asked_port.as_deref());
+            let place = match (
+                t.part("host").map(|h| h.trim_end_matches(',')).filter(|h| !h.is_empty()),
+                port,
+            ) {
                 (Some(host), Some(port)) => format!("port {port} on {host}"),
                 (None, Some(port)) => format!("port {port}"),
                 _ => "the server's port".to_owned(),
             };
-        let after = if t.serving { " after 'Application startup complete'" } else { "" };
-        format!(
-            "{place} is already in use: the bind failed{after} and the server never listened; stop the process that holds it or choose another port"
-        )
-    },
-)];
+            let after = if t.serving { " after 'Application startup complete'" } else { "" };
+            format!(
+                "{place} is already in use: the bind failed{after} and the server never listened; stop the process that holds it or choose another port"
+            )
+        },
+    ),
+    Kind::new(
+        "address_not_local",
+        "the address to listen on is not one of this host's",
+        &[
+            r"Cannot assign requested address",
+            r"(?i)could not bind on any address",
+            r"EADDRNOTAVAIL",
+        ],
+        |t| {
+            t.say(
+                "the server cannot listen on that address",
+                "--host must be an address of this host, or 0.0.0.0",
+            )
+        },
+    ),
+];

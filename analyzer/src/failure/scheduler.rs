@@ -44,6 +44,7 @@ pub(super) const LOOPS: &[(&str, &Kind)] = &[
     ("TpModelWorkerClient hit an exception", &SCHEDULER),
     ("EngineCore encountered a fatal error", &ENGINE_CORE),
     ("WorkerProc hit an exception", &WORKER),
+    ("AsyncLLM output_handler failed", &OUTPUT),
 ];
 
 const fn looped(name: &'static str, what: &'static str) -> Kind {
@@ -60,6 +61,16 @@ static CONTROLLER: Kind =
     looped("controller_exception", "the data-parallel controller's loop ended with an exception");
 static ENGINE_CORE: Kind =
     looped("engine_core_exception", "the engine core's loop ended with an exception");
+/// vLLM's API server reads all outputs in one task; metrics and tracing run inside it.
+static OUTPUT: Kind =
+    looped("output_handler_exception", "the API server's output loop ended with an exception")
+        .refined(|t| {
+            if t.came_through(&["tracing", "otel", "telemetry", "loggers", "metrics", "stats"]) {
+                "telemetry_exception"
+            } else {
+                "output_handler_exception"
+            }
+        });
 static WORKER: Kind = looped("worker_exception", "a worker's loop ended with an exception");
 
 /// Which loop an exception's header names.
@@ -69,7 +80,7 @@ pub(super) fn loop_of(header: &str) -> Option<&'static Kind> {
 
 /// All loop kinds, for lists.
 pub(super) fn loops() -> impl Iterator<Item = &'static Kind> {
-    [&SCHEDULER, &DETOKENIZER, &TOKENIZER, &CONTROLLER, &ENGINE_CORE, &WORKER].into_iter()
+    [&SCHEDULER, &DETOKENIZER, &TOKENIZER, &CONTROLLER, &ENGINE_CORE, &WORKER, &OUTPUT].into_iter()
 }
 
 /// An exception no kind knows: its class, its words, and where it was raised.

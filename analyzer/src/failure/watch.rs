@@ -107,6 +107,10 @@ impl Seen {
         self.kind.name == host::KILLED.name
     }
 
+    fn is_crash(&self) -> bool {
+        host::CRASHED.iter().any(|kind| kind.name == self.kind.name)
+    }
+
     fn is_wait(&self) -> bool {
         hang::WAITS.iter().any(|kind| kind.name == self.kind.name)
     }
@@ -580,6 +584,7 @@ impl Life {
                 open.iter().any(|other| {
                     other.line < seen.line
                         && !other.is_kill()
+                        && !other.is_crash()
                         && !other.superseded
                         && !other.is_wait()
                         && !other.peer_gone
@@ -596,6 +601,9 @@ impl Life {
             if seen.is_kill() {
                 // Launchers kill what is left after any other cause.
                 return if said_before(u8::from(!oom)) { 8 } else { 0 };
+            }
+            if seen.is_crash() && said_before(1) {
+                return 6;
             }
             match (seen.is_unclassified(), seen.in_thread()) {
                 (false, false) => 0,
@@ -680,7 +688,22 @@ impl Life {
                 Some(line),
             );
         }
+        let signal = match exit {
+            Some(139 | -11) => Some(("segmentation_fault", "crashed in native code (SIGSEGV")),
+            Some(135 | -7) => {
+                Some(("bus_error_shm", "met a bus error, as a rule a full /dev/shm (SIGBUS"))
+            }
+            Some(134 | -6) => Some(("native_abort", "gave up in native code (SIGABRT")),
+            Some(132 | -4) => {
+                Some(("illegal_instruction", "met an instruction this CPU lacks (SIGILL"))
+            }
+            _ => None,
+        };
         match (exit, self.ready) {
+            (Some(code), _) if signal.is_some() => {
+                let (kind, what) = signal.unwrap_or_default();
+                of(kind, format!("the server {what}, exit status {code}){doing}; the log says nothing about it"), None)
+            }
             (Some(code), _) if code != 0 => of("exited", format!("the server exited with status {code}{doing}, and the root cause is not in the log"), None),
             (Some(_), None) => of("exited", "the server exited with status 0 before it was ready, and the root cause is not in the log".to_owned(), None),
             _ => match (self.stop, self.ready) {
@@ -818,6 +841,10 @@ pub(crate) fn serving_words() -> impl Iterator<Item = &'static str> {
         "SIG",
         "ignal",
         "panicked",
+        "what():",
+        "Assertion",
+        "GGML_ASSERT",
+        "Illegal instruction",
         "NCCL WARN",
         "Segmentation",
         "core dumped",
