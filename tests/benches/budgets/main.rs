@@ -19,6 +19,7 @@ use inferlint_schema::delta::{Encoder, ReadingHead};
 use inferlint_schema::record::{End, Record};
 use inferlint_schema::redact::{Masker, Seeds};
 use inferlint_tests::{binary, recorded, root};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,7 +34,8 @@ fn main() {
     let scratch = tempfile::tempdir().unwrap();
     let bundle = scratch.path().join("ten-minutes.ilb");
     ten_minutes(&exposition, &bundle);
-    check(&bundle, scratch.path());
+    check(&bundle);
+    report(&bundle, scratch.path());
     process::watch(&exposition, scratch.path());
 }
 
@@ -139,11 +141,28 @@ fn ten_minutes(exposition: &Exposition, path: &Path) {
 }
 
 /// The whole of `check` on that bundle, as a process.
-fn check(bundle: &Path, scratch: &Path) {
+fn check(bundle: &Path) {
     let analyzer = binary("inferlint-analyze").unwrap();
-    let bundle = bundle.to_str().unwrap();
-    let ours = process::milliseconds(&analyzer, &["check", bundle, "--requested", "32"], 15);
+    let arguments = ["check", "--requested", "32"].map(OsStr::new);
+    let arguments = [&arguments[..], &[bundle.as_os_str()]].concat();
+    let ours = process::milliseconds(&analyzer, &arguments, 15);
     println!("check of that bundle: {ours:.1} ms (budget 50)");
+}
+
+/// The whole of `report` on that bundle, and on a 100 s run folder beside the peer's.
+fn report(bundle: &Path, scratch: &Path) {
+    let analyzer = binary("inferlint-analyze").unwrap();
+    let page = scratch.join("page.html");
+    let write = |input: &Path, rounds| {
+        let arguments = ["report", "--force", "--requested", "32", "-o"].map(OsStr::new);
+        let arguments = [&arguments[..], &[page.as_os_str(), input.as_os_str()]].concat();
+        process::milliseconds(&analyzer, &arguments, rounds)
+    };
+    let ours = write(bundle, 15);
+    let kilobytes = std::fs::metadata(&page).unwrap().len() as f64 / 1e3;
+    println!(
+        "report of that bundle: {ours:.1} ms, a page of {kilobytes:.0} kB (budgets 100, 2000)"
+    );
     let run = recorded().map(|folder| folder.join("vllm-0.28/live"));
     match (peer("inferlint"), run) {
         (Some(program), Some(run)) => {
@@ -153,9 +172,11 @@ fn check(bundle: &Path, scratch: &Path) {
                 std::fs::write(copy.join(entry.file_name()), std::fs::read(entry.path()).unwrap())
                     .unwrap();
             }
-            let theirs = process::milliseconds(&program, &["report", copy.to_str().unwrap()], 5);
+            let arguments = [OsStr::new("report"), copy.as_os_str()];
+            let theirs = process::milliseconds(&program, &arguments, 5);
+            let ours = write(&copy, 15);
             println!(
-                "  the peer's report of a 100 s run: {theirs:.0} ms, {:.0} times as long",
+                "report of a 100 s run folder: {ours:.1} ms; the peer's {theirs:.0} ms, {:.1} times as long",
                 theirs / ours
             );
         }

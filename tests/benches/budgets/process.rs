@@ -3,6 +3,7 @@
 use crate::exposition::Exposition;
 use crate::{TEN_MINUTES, median, peer};
 use inferlint_tests::binary;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -12,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Median wall time of `runs` runs of a program, in ms, after one that is not counted.
-pub(crate) fn milliseconds(program: &Path, args: &[&str], runs: usize) -> f64 {
+pub(crate) fn milliseconds(program: &Path, args: &[&OsStr], runs: usize) -> f64 {
     let once = || {
         let begin = Instant::now();
         Command::new(program)
