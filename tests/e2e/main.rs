@@ -3,4 +3,6 @@
 mod crates;
 // What is not under `#[cfg(test)]` may not unwrap: clippy looks at the module, not the file.
 #[cfg(test)]
+mod report;
+#[cfg(test)]
 mod watch;

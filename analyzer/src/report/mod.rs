@@ -91,7 +91,7 @@ fn contents(views: &[View<'_>]) -> Markup {
         nav.contents aria-label="Contents" {
             ul {
                 @if views.len() > 1 {
-                    li { a href="#points" { "Load points" } }
+                    li { a href="#points" { (points::title(views)) } }
                     li { a href="#coverage" { "Recorded" } }
                     li { a href="#ran" { "What ran" } }
                     @for view in views.iter().take(12) {
@@ -147,19 +147,20 @@ fn views<'a>(judged: &'a [Judged<'_>]) -> Vec<View<'a>> {
     let several = judged.len() > 1;
     let mut views = Vec::new();
     for judged in judged {
-        let prefix = match judged.run {
-            Some(run) if several => format!("{}: ", head::input(run)),
-            _ => String::new(),
-        };
-        let whole = match judged.run {
-            Some(_) => format!("{prefix}the whole run"),
-            None => "several starts compared".into(),
+        let input = judged.run.map(|run| head::input(run).to_string());
+        let whole = match &input {
+            None => "several starts compared".to_owned(),
+            Some(input) if several => input.clone(),
+            Some(_) => "the whole run".into(),
         };
         let points = judged.run.map_or(&[][..], |run| &run.points);
         for point in points {
             let findings = of(&judged.findings, point.name.as_deref());
-            let name =
-                point.name.as_ref().map_or_else(|| whole.clone(), |name| format!("{prefix}{name}"));
+            let name = match (&point.name, &input) {
+                (Some(name), Some(input)) if several => format!("{input}: {name}"),
+                (Some(name), _) => name.clone(),
+                (None, _) => whole.clone(),
+            };
             views.push(view(judged.run, Some(point), findings, name));
         }
         let findings = of(&judged.findings, None);

@@ -32,7 +32,8 @@ const RESULT: &str =
 
 /// The strip, a row a source.
 pub(in crate::report) fn section(runs: &[&Run]) -> Markup {
-    let rows: Vec<(Shown, [Cell; 6])> = runs.iter().flat_map(|run| rows(run)).collect();
+    let rows: Vec<(Shown, [Cell; 6])> =
+        runs.iter().flat_map(|run| rows(run, runs.len() > 1)).collect();
     html! {
         section aria-labelledby="coverage" {
             h2 id="coverage" { "What was recorded" }
@@ -56,13 +57,16 @@ pub(in crate::report) fn section(runs: &[&Run]) -> Markup {
     }
 }
 
-fn rows(run: &Run) -> Vec<(Shown, [Cell; 6])> {
+/// `named`: rows say which run they are of.
+fn rows(run: &Run, named: bool) -> Vec<(Shown, [Cell; 6])> {
     let observed = |source: &&Source| !matches!(source.role.as_str(), "client" | "host");
     let sources: Vec<&Source> = run.sources.iter().filter(observed).collect();
     if sources.is_empty() {
         return vec![(super::head::input(run), cells(run, None))];
     }
-    sources.iter().map(|source| (Shown::name(&source.name), cells(run, Some(source)))).collect()
+    let run_name = if named { format!("{}: ", super::head::input(run)) } else { String::new() };
+    let name = |source: &Source| Shown::name(&format!("{run_name}{}", source.name));
+    sources.iter().map(|source| (name(source), cells(run, Some(source)))).collect()
 }
 
 fn cells(run: &Run, source: Option<&Source>) -> [Cell; 6] {

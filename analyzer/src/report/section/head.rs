@@ -13,8 +13,10 @@ pub(in crate::report) fn title(run: &Run) -> Shown {
     let parts = [Some(engine), version(run)];
     let mut title = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
     if let Some(model) = model(run) {
+        // Of a path, its last part names the model.
+        let path = model.starts_with('/').then(|| model.rsplit('/').find(|part| !part.is_empty()));
         title.push_str(" · ");
-        title.push_str(model);
+        title.push_str(path.flatten().unwrap_or(model));
     }
     Shown::name(&title)
 }

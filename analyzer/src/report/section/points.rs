@@ -8,6 +8,12 @@ use maud::{Markup, html};
 /// Most rows of the table.
 const ROWS: usize = 200;
 
+/// What the rows are.
+pub(in crate::report) fn title(views: &[View<'_>]) -> &'static str {
+    let named = |view: &View<'_>| view.point.is_some_and(|point| point.name.is_some());
+    if views.iter().any(named) { "Load points" } else { "Runs" }
+}
+
 /// The table; each cell leads to its verdict.
 pub(in crate::report) fn section(views: &[View<'_>]) -> Markup {
     let judged: Vec<_> = TRIPWIRES
@@ -16,13 +22,13 @@ pub(in crate::report) fn section(views: &[View<'_>]) -> Markup {
         .collect();
     html! {
         section aria-labelledby="points" {
-            h2 id="points" { "Load points" }
-            p.soft { "Each load point against each tripwire. Every sign leads to its verdict." }
+            h2 id="points" { (title(views)) }
+            p.soft { "Each against every tripwire; every sign leads to its verdict." }
             div.scroll tabindex="0" role="region" aria-labelledby="points" {
                 table.matrix {
                     caption.sr { "Load points and tripwires" }
                     thead { tr {
-                        th scope="col" { "point" }
+                        th scope="col" { span.sr { "point" } }
                         @for tripwire in &judged {
                             th scope="col" { abbr title=(tripwire.slug) { (tripwire.code) } }
                         }

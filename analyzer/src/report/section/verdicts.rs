@@ -1,7 +1,7 @@
 //! The verdicts: what needs reading in full, the rest folded.
 
 use super::{View, badge, counted, heading};
-use crate::evidence::Run;
+use crate::evidence::{Form, Run};
 use crate::finding::{Finding, Status};
 use crate::number;
 use crate::report::prose;
@@ -30,7 +30,7 @@ pub(in crate::report) fn section(view: &View<'_>) -> Markup {
             @for finding in caught { (full(view, finding)) }
             @let unknown = of(&[Status::Unknown]);
             @if !unknown.is_empty() {
-                ul.short { @for finding in unknown { (short(view, finding)) } }
+                ul.short { @for alike in alike(&unknown) { (short(view, &alike)) } }
             }
             (folded(view, Status::Pass, &of(&[Status::Pass])))
             (folded(view, Status::NotApplicable, &of(&[Status::NotApplicable])))
@@ -65,8 +65,8 @@ fn full(view: &View<'_>, finding: &Finding) -> Markup {
                     }
                     a href=(format!("#guide-{}", finding.tripwire)) { "How it decides, what to do" }
                 }
-                @if let Some(run) = view.run {
-                    p.more.command { span.soft { "Again:" } code { (again(run, finding.tripwire)) } }
+                @if let Some(command) = view.run.and_then(|run| again(run, finding.tripwire)) {
+                    p.more.command { span.soft { "Again:" } code { (command) } }
                 }
             }
             div { (numbers(finding)) }
@@ -91,14 +91,15 @@ fn scope(finding: &Finding) -> Markup {
 
 /// The numbers a verdict rests on.
 fn numbers(finding: &Finding) -> Markup {
-    let left = finding.evidence.len().saturating_sub(NUMBERS);
+    let known = || finding.evidence.iter().filter(|(_, value)| !value.is_null());
+    let left = known().count().saturating_sub(NUMBERS);
     html! {
-        @if !finding.evidence.is_empty() {
+        @if known().next().is_some() {
             table.facts-table {
                 caption.sr { "Numbers behind " (finding.tripwire) }
                 thead.sr { tr { th scope="col" { "number" } th scope="col" { "value" } } }
                 tbody {
-                    @for (key, value) in finding.evidence.iter().take(NUMBERS) {
+                    @for (key, value) in known().take(NUMBERS) {
                         tr { th scope="row" { (Shown::name(&label(key))) } td { (Shown::new(&print(value))) } }
                     }
                 }
@@ -108,15 +109,40 @@ fn numbers(finding: &Finding) -> Markup {
     }
 }
 
-/// A verdict in one line.
-fn short(view: &View<'_>, finding: &Finding) -> Markup {
+/// Findings that say the same, in the order of the first of them.
+fn alike<'a>(findings: &[&'a Finding]) -> Vec<Vec<&'a Finding>> {
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    for finding in findings {
+        let same = |group: &&mut Vec<&Finding>| {
+            group.first().is_some_and(|first| {
+                first.message == finding.message && first.scope == finding.scope
+            })
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(finding),
+            None => groups.push(vec![finding]),
+        }
+    }
+    groups
+}
+
+/// Verdicts that say the same, in one line.
+fn short(view: &View<'_>, alike: &[&Finding]) -> Markup {
     html! {
-        li id=[view.id(finding)] {
-            div { (badge(finding.status)) }
-            div {
-                strong { (words(finding.name)) } " " a href=(format!("#guide-{}", finding.tripwire)) { (finding.tripwire) }
-                br;
-                span.soft { (scope(finding)) (Shown::new(&sentence(&finding.message))) }
+        @if let Some(first) = alike.first() {
+            li {
+                div { (badge(first.status)) }
+                div {
+                    @for (i, finding) in alike.iter().enumerate() {
+                        @if i > 0 { ", " }
+                        span id=[view.id(finding)] {
+                            strong { (words(finding.name)) } " "
+                            a href=(format!("#guide-{}", finding.tripwire)) { (finding.tripwire) }
+                        }
+                    }
+                    br;
+                    span.soft { (scope(first)) (Shown::new(&sentence(&first.message))) }
+                }
             }
         }
     }
@@ -127,7 +153,7 @@ fn folded(view: &View<'_>, status: Status, findings: &[&Finding]) -> Markup {
         @if !findings.is_empty() {
             details {
                 summary { (findings.len()) " " (counted(status, findings.len())) }
-                ul.short { @for finding in findings { (short(view, finding)) } }
+                ul.short { @for finding in findings { (short(view, &[finding])) } }
             }
         }
     }
@@ -183,16 +209,22 @@ fn print(value: &Value) -> String {
     }
 }
 
-/// The command that shows a verdict again. A name that a shell would not take as it is stands for
-/// itself as `INPUT`.
-fn again(run: &Run, code: &str) -> String {
+/// The command that shows a verdict again; `None` where it takes more files than the run is named
+/// after. A name that a shell would not take as it is stands for itself as `INPUT`.
+fn again(run: &Run, code: &str) -> Option<String> {
     let name = std::path::Path::new(&run.name).file_name().and_then(|name| name.to_str());
     let plain = |name: &&str| {
         !name.starts_with('-')
             && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-+@%:=".contains(c))
     };
     let input = name.filter(plain).unwrap_or("INPUT");
-    format!("inferlint-analyze check {input} --only {code}")
+    let alone = run.sources.is_empty() && run.points.iter().all(|point| point.result.is_none());
+    let flag = match run.form {
+        Form::Bundle | Form::Folder => "",
+        Form::Loose if run.logs.len() == 1 && alone => "--boot-log ",
+        Form::Loose => return None,
+    };
+    Some(format!("inferlint-analyze check {flag}{input} --only {code}"))
 }
 
 #[cfg(test)]
@@ -229,8 +261,10 @@ mod tests {
             ("-o", "INPUT"),
             ("", "INPUT"),
         ] {
-            let run = Run { name: name.into(), ..Run::default() };
-            assert_eq!(again(&run, "T8"), format!("inferlint-analyze check {input} --only T8"));
+            let run = Run { name: name.into(), form: Form::Bundle, ..Run::default() };
+            let expected = format!("inferlint-analyze check {input} --only T8");
+            assert_eq!(again(&run, "T8"), Some(expected));
         }
+        assert_eq!(again(&Run::default(), "T8"), None);
     }
 }
