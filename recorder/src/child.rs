@@ -326,7 +326,7 @@ pub(crate) struct Start<'a> {
     pub(crate) stderr: Option<&'a Route>,
 }
 
-/// A process we started and have not reaped yet.
+/// A process whose end can be waited for: one we started and have not reaped yet, or another one.
 pub(crate) struct Child {
     pub(crate) id: Identity,
     pidfd: Option<OwnedFd>,
@@ -373,9 +373,15 @@ pub(crate) fn start(inherited: &Arc<Inherited>, start: &Start<'_>) -> io::Result
 }
 
 impl Child {
+    /// A process that somebody else started.
+    pub(crate) fn watch(id: Identity) -> Self {
+        Self { id, pidfd: stop::open(id.pid) }
+    }
+
     /// Waits until the process has ended. It is not reaped here.
     pub(crate) async fn ended(&self) {
-        if let Some(fd) = self.pidfd.as_ref().and_then(|fd| fd.try_clone().ok()) {
+        let same = Procfs::default().same(self.id).is_some();
+        if let Some(fd) = self.pidfd.as_ref().filter(|_| same).and_then(|fd| fd.try_clone().ok()) {
             // SAFETY: an `OwnedFd` stays open, and the same file, for as long as it is registered.
             let fd = unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) };
             if let Ok(fd) = fd

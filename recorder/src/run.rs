@@ -22,6 +22,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior};
 
 /// The drain ends when the work counters are equal in two readings, or after this.
@@ -55,6 +56,9 @@ struct Point {
     expected: Option<Expected>,
 }
 
+/// A load tool that has ended, and when.
+type End = (Identity, Instant);
+
 /// Waiting for the counters to come to rest after a load.
 struct Drain {
     name: String,
@@ -80,6 +84,10 @@ pub(crate) struct Run<'a> {
     pub(crate) server: Option<Server>,
     processes: u32,
     points: Vec<Point>,
+    /// When the last one ended.
+    last_end_t: u64,
+    /// Load tools that have ended, and when.
+    ends: (mpsc::UnboundedSender<End>, mpsc::UnboundedReceiver<End>),
     drain: Option<Drain>,
     drains: u32,
     loading: bool,
@@ -126,6 +134,8 @@ impl<'a> Run<'a> {
             server: None,
             processes,
             points: Vec::new(),
+            last_end_t: 0,
+            ends: mpsc::unbounded_channel(),
             drain: None,
             drains: 0,
             loading: false,
@@ -171,6 +181,9 @@ impl<'a> Run<'a> {
                 stop = self.signals.next() => return Err(stop),
                 value = &mut event => return Ok(value),
                 lines = next(&mut self.marks) => self.session.mark(lines, self.voice),
+                Some((id, when)) = self.ends.1.recv() => {
+                    self.end_point(id, self.session.clock.at(when));
+                }
                 _ = self.tick.tick() => self.turn(),
             }
         }
@@ -194,7 +207,6 @@ impl<'a> Run<'a> {
         self.reaper.reap();
         self.follow();
         if self.loading {
-            self.notice_ended_points();
             self.notice_new_points();
         }
         self.go_on_draining();
@@ -334,7 +346,11 @@ impl<'a> Run<'a> {
         let began_t = began_t(id, self.session.clock)
             .filter(|began| now.saturating_sub(*began) < 1_000_000_000)
             .unwrap_or(now);
-        self.end_drain();
+        // The tool before it may have ended since we last looked, and then before this one began.
+        self.end_points(began_t.min(now));
+        // Start times are known to 10 ms, rounded down.
+        let began_t = began_t.max(self.last_end_t);
+        self.end_drain(began_t);
         let params = call.params();
         let name = point_name(&params);
         let phase = if self.session.is_marked(&name) {
@@ -350,37 +366,42 @@ impl<'a> Run<'a> {
         let expected = place_of(call, &cwd).map(|place| Expected::at(place, false));
         let argv = argv.iter().map(|word| Text::from(word.as_slice())).collect();
         self.points.push(Point { id, began_t, phase, argv, expected });
+        let (tool, ends) = (Child::watch(id), self.ends.0.clone());
+        tokio::spawn(async move {
+            tool.ended().await;
+            let _ = ends.send((id, Instant::now()));
+        });
         let versions = versions::of_process(&Procfs::default(), id.pid, "client", None, now);
         self.session.sink.account(versions);
     }
 
-    fn notice_ended_points(&mut self) {
+    /// Ends the points whose load tools have ended, as of `t`.
+    pub(crate) fn end_points(&mut self, t: u64) {
         let procs = Procfs::default();
-        let (ended, going): (Vec<_>, Vec<_>) = std::mem::take(&mut self.points)
-            .into_iter()
-            .partition(|point| stop::has_ended(&procs, point.id, None));
-        self.points = going;
-        for point in ended {
-            self.end_point(&point);
+        let ended = |point: &Point| stop::has_ended(&procs, point.id, None);
+        let ids: Vec<Identity> =
+            self.points.iter().filter(|point| ended(point)).map(|point| point.id).collect();
+        for id in ids {
+            self.end_point(id, t);
         }
     }
 
-    fn end_point(&mut self, point: &Point) {
-        let t = self.now();
-        let ending = self.reaper.ending(point.id.pid);
-        if let Some(name) = &point.phase {
-            let edge = Edge { t, from: "argv", error_ns: Some(POLL.as_nanos() as u64) };
+    fn end_point(&mut self, id: Identity, t: u64) {
+        let Some(at) = self.points.iter().position(|point| point.id == id) else { return };
+        let Point { began_t, phase, argv, expected, .. } = self.points.remove(at);
+        self.last_end_t = t;
+        if let Some(name) = &phase {
+            let edge = Edge { t, from: "argv", error_ns: None };
             self.session.end_alone(edge, name);
             let _ = self.session.read_all();
-            self.begin_drain();
+            self.begin_drain(t);
         }
-        let argv = Some(point.argv.clone());
         // The load command's own end is written down where it is waited for.
-        if point.phase.is_some() || point.expected.is_some() {
-            let began_t = Some(point.began_t);
-            self.session.sink.account(exit(t, "child", point.id, argv, ending, began_t));
+        if phase.is_some() || expected.is_some() {
+            let ending = self.reaper.ending(id.pid);
+            self.session.sink.account(exit(t, "child", id, Some(argv), ending, Some(began_t)));
         }
-        if let Some(expected) = &point.expected {
+        if let Some(expected) = expected {
             let mut out = Vec::new();
             expected.pick_up(&mut self.shelf, t, None, &mut out);
             self.session.sink.send(Worth::Body, &mut out);
@@ -388,14 +409,14 @@ impl<'a> Run<'a> {
     }
 
     /// Begins to wait for the counters to come to rest.
-    pub(crate) fn begin_drain(&mut self) {
+    pub(crate) fn begin_drain(&mut self, t: u64) {
         if self.drain.is_some() || !self.metered {
             return;
         }
         self.drains += 1;
         let name =
             if self.drains == 1 { "drain".to_owned() } else { format!("drain#{}", self.drains) };
-        let edge = Edge { t: self.now(), from: "user", error_ns: None };
+        let edge = Edge { t, from: "user", error_ns: None };
         self.session.begin_after_reading(edge, "drain", []);
         let (scrapes, _) = self.session.live.scrapes();
         self.drain = Some(Drain { name, began: Instant::now(), scrapes, work: None });
@@ -416,13 +437,13 @@ impl<'a> Run<'a> {
             (drain.scrapes, drain.work) = (scrapes, work);
         }
         if at_rest || drain.began.elapsed() >= DRAIN {
-            self.end_drain();
+            self.end_drain(self.session.clock.now());
         }
     }
 
-    fn end_drain(&mut self) {
+    fn end_drain(&mut self, t: u64) {
         if let Some(drain) = self.drain.take() {
-            let edge = Edge { t: self.now(), from: "user", error_ns: None };
+            let edge = Edge { t, from: "user", error_ns: None };
             self.session.end_alone(edge, &drain.name);
         }
     }

@@ -23,6 +23,8 @@ use inferlint_schema::delta::Encoder;
 use inferlint_schema::record::{Process, Record, Text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,6 +32,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const THREADS: usize = 2_048;
 /// Threads of one process that are asked for children between two looks: load scripts have one.
 const PEEK_THREADS: usize = 64;
+/// Bytes of a line of `/proc/net/tcp`; those of `tcp6` are longer.
+const TCP_LINE: usize = 150;
 /// Looks at a new process during which its arguments are read again: it renames itself soon after it
 /// starts (vLLM's workers within a second).
 const YOUNG_LOOKS: u32 = 5;
@@ -263,7 +267,9 @@ impl Trees {
             container: cgroup.as_deref().and_then(container_id),
             cgroup: cgroup.map(Text::from),
             threads: alive.then(|| self.thread_names(pid)).flatten(),
-            ports: alive.then(|| listening_ports(&self.procs, pid)).flatten(),
+            ports: (alive && member.tree == Tree::Server)
+                .then(|| listening_ports(&self.procs, pid))
+                .flatten(),
             gpu_bytes: None,
         }
     }
@@ -423,14 +429,17 @@ pub(crate) fn listening_ports(procs: &Procfs, pid: u32) -> Option<Vec<u16>> {
     }
     let mut ports = BTreeSet::new();
     for table in ["tcp", "tcp6"] {
-        let Ok(text) = procs.read(format!("{pid}/net/{table}")) else { continue };
-        for line in String::from_utf8_lossy(&text).lines().skip(1) {
+        let Ok(file) = File::open(procs.path(format!("{pid}/net/{table}"))) else { continue };
+        // The kernel fills a read as far as it is long, and walks all connections for it; those that
+        // listen come first.
+        let lines = BufReader::with_capacity(TCP_LINE, file).lines().skip(1);
+        for line in lines.map_while(Result::ok) {
             let fields: Vec<&str> = line.split_ascii_whitespace().collect();
             // proc_net_tcp: local address, state (0A: listening), inode.
             let (Some(local), Some(&"0A"), Some(inode)) =
                 (fields.get(1), fields.get(3), fields.get(9))
             else {
-                continue;
+                break;
             };
             if sockets.contains(inode.as_bytes())
                 && let Some((_, port)) = local.rsplit_once(':')

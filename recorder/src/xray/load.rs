@@ -200,7 +200,7 @@ pub(super) async fn wait_for_load(run: &mut Run<'_>, load: &Load) -> Result<Endi
     run.until(load.child.ended()).await?;
     let ending = end_load(run, load);
     let taken = run.session.read_all();
-    run.begin_drain();
+    run.begin_drain(run.now());
     run.taken(taken).await?;
     Ok(ending)
 }
@@ -208,7 +208,8 @@ pub(super) async fn wait_for_load(run: &mut Run<'_>, load: &Load) -> Result<Endi
 /// Writes down that the load has ended, and fetches its results.
 pub(super) fn end_load(run: &mut Run<'_>, load: &Load) -> Ending {
     let t = run.now();
-    run.reaper.reap();
+    run.look();
+    run.end_points(t);
     let id = load.child.id;
     // It has ended, so it can be reaped; only a foreign reaper could have taken it away.
     let ending = run.reaper.ending(id.pid).unwrap_or(Ending::Status(0));
