@@ -258,7 +258,8 @@ impl<'a> Run<'a> {
         self.trees().of(tree).into_iter().find(|member| member.stat.id.pid == pid)
     }
 
-    fn follow(&mut self) {
+    /// Reads what was added to the logs.
+    pub(crate) fn follow(&mut self) {
         let (t, mut out) = (self.now(), Vec::new());
         for follower in &mut self.followers {
             follower.look(t, self.loading, &mut out);

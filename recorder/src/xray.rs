@@ -111,6 +111,10 @@ async fn story(
         if let (Some(url), Some(target)) = (url, plan.targets.iter_mut().find(|t| t.serves)) {
             target.url = url;
         }
+        if let (None, Some(told)) = (&plan.engine, run.server.as_ref().and_then(|s| s.engine)) {
+            plan.engine = Some(told.name.to_owned());
+            plan.engine_from = "argv";
+        }
     }
     let metrics = discover(run, &plan, errand, client).await?;
     server::note_server(run, &plan, errand, client, &metrics).await?;

@@ -51,8 +51,9 @@ pub(super) async fn wind_up(
         Err(Early::Signal(stop)) => Some(*stop),
         _ => None,
     };
+    let mut hurried = false;
     if let (Some(stop), Some(under_way)) = (first, &load) {
-        pass_on(&mut run, under_way, stop).await;
+        hurried = pass_on(&mut run, under_way, stop).await;
     }
     let running = load.as_ref().is_some_and(|load| run.reaper.ending(load.child.id.pid).is_none());
     let (t, mut out) = (run.now(), Vec::new());
@@ -73,9 +74,15 @@ pub(super) async fn wind_up(
         (Ok(_), None) => "finished",
     };
     let mut after = After::of(run, plan, errand, load.as_ref().filter(|_| running));
+    let mut interrupted = hurried;
+    if hurried {
+        after.stop_all(client, first, true).await;
+    }
     let sealed = after.seal(how).await;
-    let hurried = sealed.as_ref().is_err_and(|error| error.status == exit::INTERRUPTED);
-    let interrupted = after.stop_all(client, first, hurried).await;
+    if !hurried {
+        let again = sealed.as_ref().is_err_and(|error| error.status == exit::INTERRUPTED);
+        interrupted = after.stop_all(client, first, again).await;
+    }
     if let Ok(sealed) = &sealed {
         after.append(&sealed.path);
     }
@@ -136,15 +143,20 @@ pub(super) async fn wind_up(
 }
 
 /// Has the load command hear the signal that we got, unless its terminal told it already, and waits
-/// a little for its end.
-async fn pass_on(run: &mut Run<'_>, load: &Load, stop: Stop) {
+/// a little for its end. True: another signal came meanwhile.
+async fn pass_on(run: &mut Run<'_>, load: &Load, stop: Stop) -> bool {
     // Ctrl-C and a closed terminal reach the whole foreground group by themselves.
     let by_terminal = std::io::stdin().is_terminal() || std::io::stderr().is_terminal();
     if stop == Stop::Terminate || !by_terminal {
         forward(&Procfs::default(), std::process::id(), load.child.id, stop.signal());
     }
-    if let Ok(Ok(())) = run.until(tokio::time::timeout(LOAD_ENDS, load.child.ended())).await {
-        end_load(run, load);
+    match run.until(tokio::time::timeout(LOAD_ENDS, load.child.ended())).await {
+        Ok(Ok(())) => {
+            end_load(run, load);
+            false
+        }
+        Ok(Err(_)) => false,
+        Err(_) => true,
     }
 }
 

@@ -11,6 +11,7 @@ use crate::probe;
 use crate::procfs::Procfs;
 use crate::run::{Run, Server};
 use crate::signals::Stop;
+use inferlint_schema::engine::{self, EngineIdentity};
 use reqwest::Url;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -31,17 +32,19 @@ pub(super) async fn until_ready(
     let expected = plan.targets.iter().find(|target| target.serves).map(|t| t.url.clone());
     let Some(mut base) = expected.clone() else { return Err(broken().into()) };
     let deadline = Instant::now() + serve.ready_timeout;
-    let line_required = serve.engine.is_some_and(|engine| engine.ready_line_required);
     let mut answered: Option<Instant> = None;
     let mut silent_since: Option<Instant> = None;
     loop {
         run.look();
+        run.follow();
+        tell_engine(run);
         let Some(server) = &run.server else { return Err(broken().into()) };
         if server.ending.is_some() {
             return Err(did_not_start(server).into());
         }
-        let says_ready = server.says_ready;
-        let answers = run.until(is_up(client, &base, serve)).await?;
+        let (engine, says_ready) = (server.engine, server.says_ready);
+        let line_required = engine.is_some_and(|engine| engine.ready_line_required);
+        let answers = run.until(is_up(client, &base, serve, engine)).await?;
         answered = if answers { answered.or_else(|| Some(Instant::now())) } else { None };
         let ready_by = match answered {
             Some(_) if serve.ready_url.is_some() => Some("url"),
@@ -56,32 +59,52 @@ pub(super) async fn until_ready(
             run.voice.say(&format!("the server is ready ({ready_by})"));
             return Ok((Some(&base) != expected.as_ref()).then_some(base));
         }
-        if answered.is_none() && says_ready && serve.ready_url.is_none() {
-            let since = *silent_since.get_or_insert_with(Instant::now);
-            let ports = tree_ports(run);
-            let elsewhere = || format!("it says it is ready, and listens on {}", list(&ports));
-            if serve.address_given && since.elapsed() >= WITHOUT_LINE {
-                return Err(not_there(&base, &elsewhere()).into());
-            }
-            if !serve.address_given
-                && let Some(found) = find_port(run, client, &base, serve).await?
-            {
-                base = found;
+        if answered.is_none() && serve.ready_url.is_none() {
+            if !serve.address_given {
+                base = find_port(run, client, &base, engine).await?.unwrap_or(base);
+            } else if says_ready {
+                let since = *silent_since.get_or_insert_with(Instant::now);
+                if since.elapsed() >= WITHOUT_LINE {
+                    return Err(not_there(&base, &tree_ports(run)).into());
+                }
             }
         }
         if Instant::now() >= deadline {
-            let state = format!("it listens on {}", list(&tree_ports(run)));
-            return Err(too_late(&base, serve, answered.is_some(), &state).into());
+            let ports = tree_ports(run);
+            return Err(too_late(&base, serve, answered.is_some(), &ports).into());
         }
         run.until(sleep(LOOK)).await?;
     }
 }
 
-async fn is_up(client: &Client, base: &Url, serve: &Serve) -> bool {
+async fn is_up(
+    client: &Client,
+    base: &Url,
+    serve: &Serve,
+    engine: Option<&EngineIdentity>,
+) -> bool {
     match &serve.ready_url {
         Some(url) => probe::says_ok(client, url).await,
-        None => probe::answers(client, base, serve.engine).await,
+        None => probe::answers(client, base, engine).await,
     }
+}
+
+/// The engine behind a script shows in the arguments of what it starts.
+fn tell_engine(run: &mut Run<'_>) {
+    if run.server.as_ref().is_some_and(|server| server.engine.is_none()) {
+        let members = run.trees().of(Tree::Server);
+        let found = members.iter().find_map(|member| engine_of(member.argv.as_ref()?));
+        if let Some(server) = &mut run.server {
+            server.engine = found;
+        }
+    }
+}
+
+/// The engine whose server a process's arguments start.
+pub(super) fn engine_of(argv: &[Vec<u8>]) -> Option<&'static EngineIdentity> {
+    let words: Vec<&str> =
+        argv.iter().map(|word| std::str::from_utf8(word).unwrap_or_default()).collect();
+    engine::of_argv(&words)
 }
 
 /// A server that is there already would be taken for ours, and ours could not listen.
@@ -118,13 +141,13 @@ async fn find_port(
     run: &mut Run<'_>,
     client: &Client,
     base: &Url,
-    serve: &Serve,
+    engine: Option<&EngineIdentity>,
 ) -> Result<Option<Url>, Stop> {
     for port in tree_ports(run) {
         let mut url = base.clone();
         // Refused only for URLs without a host.
         let _ = url.set_port(Some(port));
-        if run.until(is_up(client, &url, serve)).await? {
+        if run.until(probe::answers(client, &url, engine)).await? {
             return Ok(Some(url));
         }
     }
@@ -145,21 +168,24 @@ fn did_not_start(server: &Server) -> Error {
     )
 }
 
-fn not_there(base: &Url, state: &str) -> Error {
-    let address = crate::plan::address(base);
+fn not_there(base: &Url, ports: &BTreeSet<u16>) -> Error {
+    let (address, ports) = (crate::plan::address(base), list(ports));
     Error::could_not(
-        format!("nothing answers at {address}: {state}"),
+        format!(
+            "nothing answers at {address}: the server says it is ready, and listens on {ports}"
+        ),
         "name the server's own address with --url",
     )
 }
 
-fn too_late(base: &Url, serve: &Serve, answers: bool, state: &str) -> Error {
+fn too_late(base: &Url, serve: &Serve, answers: bool, ports: &BTreeSet<u16>) -> Error {
     let waited = serve.ready_timeout.as_secs_f64();
     let address = crate::plan::address(serve.ready_url.as_ref().unwrap_or(base));
     let what = if answers {
         format!("the server answers at {address}, but did not say that it is ready in {waited} s")
     } else {
-        format!("the server did not become ready at {address} in {waited} s: {state}")
+        let ports = list(ports);
+        format!("the server did not become ready at {address} in {waited} s, it listens on {ports}")
     };
     Error::could_not(what, "give it more time with --ready-timeout, or its address with --url")
 }

@@ -1,5 +1,6 @@
 //! Our server: starting it, and noting who it is before the load.
 
+use super::ready::engine_of;
 use super::{Early, beside, no_outlet, source, user_edge};
 use crate::child::{self, Ending, Inherited, Outlet, Route, Start};
 use crate::collect::files::{self, Item, Keep};
@@ -179,11 +180,9 @@ fn identify_server(
             why: None,
         });
     }
-    let is_engine = |argv: &Vec<Vec<u8>>| {
-        let words: Vec<&str> =
-            argv.iter().map(|word| std::str::from_utf8(word).unwrap_or_default()).collect();
-        inferlint_schema::engine::of_argv(&words).is_some() && words.first() != Some(&"sh")
-    };
+    // A shell that was given the whole command is told as the engine too.
+    let is_engine =
+        |argv: &Vec<Vec<u8>>| engine_of(argv).is_some() && !argv.iter().any(|word| word == b"-c");
     let server = members
         .iter()
         .filter(|member| member.argv.as_ref().is_some_and(is_engine))
