@@ -93,6 +93,8 @@ pub(crate) struct Run<'a> {
     loading: bool,
     /// Metrics are read.
     pub(crate) metered: bool,
+    /// The load writes to our terminal: then it is the load's alone.
+    pub(crate) shares_terminal: bool,
     tick: Interval,
     turns: u64,
 }
@@ -107,6 +109,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) followers: Vec<Follower>,
     pub(crate) outlets: Vec<Outlet>,
     pub(crate) server: Option<Server>,
+    pub(crate) shelf: Shelf,
 }
 
 impl<'a> Run<'a> {
@@ -140,6 +143,7 @@ impl<'a> Run<'a> {
             drains: 0,
             loading: false,
             metered: false,
+            shares_terminal: false,
             tick,
             turns: 0,
         }
@@ -156,6 +160,7 @@ impl<'a> Run<'a> {
             followers: self.followers,
             outlets: self.outlets,
             server: self.server,
+            shelf: self.shelf,
         }
     }
 
@@ -210,7 +215,8 @@ impl<'a> Run<'a> {
             self.notice_new_points();
         }
         self.go_on_draining();
-        if self.turns.is_multiple_of(5) && self.voice.has_status_line() {
+        let ours = self.voice.has_status_line() && !(self.loading && self.shares_terminal);
+        if self.turns.is_multiple_of(5) && ours {
             let elapsed = Duration::from_nanos(self.now());
             let bytes = self.session.sink.bytes();
             let line = self.session.live.line(self.session.phase(), elapsed, bytes);

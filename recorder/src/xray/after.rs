@@ -6,6 +6,7 @@ use super::{Early, beside, broken, user_edge, verdict};
 use crate::appendix;
 use crate::child::{self, Echo, Ending, Inherited, Outlet, Reaper, Route, Start};
 use crate::clock::Clock;
+use crate::collect::files::Shelf;
 use crate::collect::process::{Tree, Trees};
 use crate::errand::Errand;
 use crate::error::{Error, exit};
@@ -14,7 +15,8 @@ use crate::gate;
 use crate::http::Client;
 use crate::plan::Plan;
 use crate::probe;
-use crate::procfs::{Identity, Procfs};
+use crate::procfs::Procfs;
+use crate::results::Expected;
 use crate::run::{self, Run, Server};
 use crate::session::{Session, WRITER};
 use crate::signals::{Signals, Stop};
@@ -52,10 +54,9 @@ pub(super) async fn wind_up(
         _ => None,
     };
     let mut hurried = false;
-    if let (Some(stop), Some(under_way)) = (first, &load) {
-        hurried = pass_on(&mut run, under_way, stop).await;
+    if let (Some(stop), Some(load)) = (first, load.as_mut().filter(|load| load.ending.is_none())) {
+        hurried = pass_on(&mut run, load, stop).await;
     }
-    let running = load.as_ref().is_some_and(|load| run.reaper.ending(load.child.id.pid).is_none());
     let (t, mut out) = (run.now(), Vec::new());
     for follower in &mut run.followers {
         follower.finish(t, false, &mut out);
@@ -73,7 +74,7 @@ pub(super) async fn wind_up(
         (Err(_), None) => "failed",
         (Ok(_), None) => "finished",
     };
-    let mut after = After::of(run, plan, errand, load.as_ref().filter(|_| running));
+    let mut after = After::of(run, plan, errand, load);
     let mut interrupted = hurried;
     if hurried {
         after.stop_all(client, first, true).await;
@@ -86,16 +87,7 @@ pub(super) async fn wind_up(
     if let Ok(sealed) = &sealed {
         after.append(&sealed.path);
     }
-    after.settle_echoes(load.as_mut(), first.is_some() || interrupted).await;
-    for expected in load.iter().flat_map(|load| &load.expected) {
-        expected.clean_up();
-    }
-    for outlet in after.outlets.drain(..) {
-        if let (true, Some(path)) = (errand.keep_logs, outlet.path()) {
-            after.voice.say(&format!("kept {}", path.display()));
-        }
-        outlet.close(errand.keep_logs);
-    }
+    after.settle_output(first.is_some() || interrupted).await;
     let voice = after.voice;
     match (ended, first) {
         (_, Some(stop)) => {
@@ -144,7 +136,7 @@ pub(super) async fn wind_up(
 
 /// Has the load command hear the signal that we got, unless its terminal told it already, and waits
 /// a little for its end. True: another signal came meanwhile.
-async fn pass_on(run: &mut Run<'_>, load: &Load, stop: Stop) -> bool {
+async fn pass_on(run: &mut Run<'_>, load: &mut Load, stop: Stop) -> bool {
     // Ctrl-C and a closed terminal reach the whole foreground group by themselves.
     let by_terminal = std::io::stdin().is_terminal() || std::io::stderr().is_terminal();
     if stop == Stop::Terminate || !by_terminal {
@@ -172,15 +164,15 @@ struct After<'a> {
     followers: Vec<Follower>,
     outlets: Vec<Outlet>,
     server: Option<Server>,
-    /// The load command, if it still runs.
-    load: Option<Identity>,
+    load: Option<Load>,
+    shelf: Shelf,
     clock: Clock,
     bundle_id: String,
     records: Vec<Record>,
 }
 
 impl<'a> After<'a> {
-    fn of(run: Run<'a>, plan: &'a Plan, errand: &'a Errand, load: Option<&Load>) -> Self {
+    fn of(run: Run<'a>, plan: &'a Plan, errand: &'a Errand, load: Option<Load>) -> Self {
         let parts = run.into_parts();
         let clock = parts.session.clock;
         let bundle_id = parts.session.bundle_id.clone();
@@ -195,7 +187,8 @@ impl<'a> After<'a> {
             followers: parts.followers,
             outlets: parts.outlets,
             server: parts.server,
-            load: load.map(|load| load.child.id),
+            load,
+            shelf: parts.shelf,
             clock,
             bundle_id,
             records: Vec::new(),
@@ -211,7 +204,9 @@ impl<'a> After<'a> {
 
     /// Stops the server, and after a signal the load. True: a signal came meanwhile.
     async fn stop_all(&mut self, client: &Client, first: Option<Stop>, hurried: bool) -> bool {
-        if self.server.is_none() && self.load.is_none() {
+        let running = self.load.as_ref().filter(|load| load.ending.is_none());
+        let running = running.map(|load| load.child.id);
+        if self.server.is_none() && running.is_none() {
             return false;
         }
         if let Some(command) = self.errand.serve.as_ref().and_then(|serve| serve.stop.clone())
@@ -237,12 +232,9 @@ impl<'a> After<'a> {
             };
             let spare: BTreeSet<_> = clients.iter().map(|member| member.stat.id).collect();
             let server_done = server.step(&servers, &spare);
-            let load_gone = self.load.is_none_or(|id| self.reaper.ending(id.pid).is_some());
+            let load_gone = running.is_none_or(|id| self.reaper.ending(id.pid).is_some());
             let load_done = match &mut load {
-                Some(stopping) if !load_gone => {
-                    let of_load = if self.load.is_some() { clients } else { Vec::new() };
-                    stopping.step(&of_load, &BTreeSet::new())
-                }
+                Some(stopping) if !load_gone => stopping.step(&clients, &BTreeSet::new()),
                 _ => load_gone,
             };
             self.follow();
@@ -257,7 +249,7 @@ impl<'a> After<'a> {
                     // Whoever repeats a signal wants the end of it.
                     let _ = stop;
                     let again = || Stopping::new(procs.clone(), me, Aim::Load, Duration::ZERO);
-                    if self.load.is_some() {
+                    if running.is_some() {
                         load.get_or_insert_with(again).hurry();
                     }
                 }
@@ -304,6 +296,13 @@ impl<'a> After<'a> {
         client: &Client,
     ) {
         let t = self.clock.now();
+        if let Some(late) = self.load.as_mut().filter(|load| load.ending.is_none()) {
+            late.ending = self.reaper.ending(late.child.id.pid);
+            if let Some(ending) = late.ending {
+                self.records.push(late.exit(ending, t).into());
+                late.pick_up(&mut self.shelf, t, &mut self.records);
+            }
+        }
         let src = self.server.as_ref().map(|server| server.src);
         self.records.extend(server.records(t, src).into_iter().map(Record::from));
         self.records
@@ -353,19 +352,28 @@ impl<'a> After<'a> {
         }
     }
 
-    /// Waits until the load's output has been passed on; after a signal not for long.
-    async fn settle_echoes(&mut self, load: Option<&mut Load>, in_haste: bool) {
-        let Some(load) = load else { return };
-        let begun = Instant::now();
-        while !load.echoes.iter().all(Echo::finish) {
-            if in_haste && begun.elapsed() >= OUTPUT_ENDS {
-                return;
+    /// Waits until the load's output has been passed on, after a signal not for long, and removes
+    /// what only we wanted.
+    async fn settle_output(&mut self, in_haste: bool) {
+        if let Some(load) = &self.load {
+            let begun = Instant::now();
+            while !load.echoes.iter().all(Echo::finish) {
+                if in_haste && begun.elapsed() >= OUTPUT_ENDS {
+                    break;
+                }
+                tokio::select! {
+                    biased;
+                    _ = self.signals.next() => break,
+                    () = sleep(STEP) => {}
+                }
             }
-            tokio::select! {
-                biased;
-                _ = self.signals.next() => return,
-                () = sleep(STEP) => {}
+            load.expected.iter().for_each(Expected::clean_up);
+        }
+        for outlet in self.outlets.drain(..) {
+            if let (true, Some(path)) = (self.errand.keep_logs, outlet.path()) {
+                self.voice.say(&format!("kept {}", path.display()));
             }
+            outlet.close(self.errand.keep_logs);
         }
     }
 }

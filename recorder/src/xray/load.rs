@@ -2,7 +2,7 @@
 
 use super::{beside, no_outlet, note, source};
 use crate::child::{self, Child, Echo, Ending, Inherited, Route, Start, Unfit};
-use crate::collect::files::{self, Item, Keep};
+use crate::collect::files::{self, Item, Keep, Shelf};
 use crate::collect::process::Tree;
 use crate::errand::Errand;
 use crate::error::{Error, exit};
@@ -14,7 +14,7 @@ use crate::results::{self, Expected, Place};
 use crate::run::{self, Run};
 use crate::signals::Stop;
 use crate::sink::Worth;
-use inferlint_schema::record::Text;
+use inferlint_schema::record::{Exit, Record, Text};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -29,6 +29,26 @@ pub(super) struct Load {
     began_t: u64,
     argv: Vec<Text>,
     pub(super) expected: Vec<Expected>,
+    /// How it ended, once it has.
+    pub(super) ending: Option<Ending>,
+}
+
+impl Load {
+    /// The record of its end.
+    pub(super) fn exit(&self, ending: Ending, t: u64) -> Exit {
+        let (id, argv) = (self.child.id, Some(self.argv.clone()));
+        run::exit(t, "load", id, argv, Some(ending), Some(self.began_t))
+    }
+
+    /// Fetches its results, and lets its output come to an end.
+    pub(super) fn pick_up(&self, shelf: &mut Shelf, t: u64, out: &mut Vec<Record>) {
+        for echo in &self.echoes {
+            echo.finish();
+        }
+        for expected in &self.expected {
+            expected.pick_up(shelf, t, None, out);
+        }
+    }
 }
 
 /// Looks, before a server is started for it, whether the load could be run.
@@ -65,6 +85,8 @@ pub(super) fn start_load(
     let (argv, expected) = settle_results(run, plan, errand, call.as_ref(), &cwd);
     note_client_files(run, &raw, call.as_ref(), &cwd);
     let (stdout, stderr) = routes(run, plan, errand)?;
+    let is_terminal = |route: &Route| matches!(route, Route::Terminal);
+    run.shares_terminal = is_terminal(&stdout) || stderr.as_ref().is_some_and(is_terminal);
     let mut env = Vec::new();
     if let Some(marks) = plan.marks.as_deref().and_then(|path| std::path::absolute(path).ok()) {
         env.push(("INFERLINT_MARKS", marks.into_os_string()));
@@ -94,7 +116,7 @@ pub(super) fn start_load(
         run.add_point(child.id, began_t, argv.clone());
     }
     let echoes = follow_load(run, stdout, stderr)?;
-    Ok(Load { child, echoes, phase, began_t, argv, expected })
+    Ok(Load { child, echoes, phase, began_t, argv, expected, ending: None })
 }
 
 /// The load's arguments, with flags added that save a result, and where results are expected.
@@ -196,7 +218,7 @@ fn follow_load(
     Ok(echoes)
 }
 
-pub(super) async fn wait_for_load(run: &mut Run<'_>, load: &Load) -> Result<Ending, Stop> {
+pub(super) async fn wait_for_load(run: &mut Run<'_>, load: &mut Load) -> Result<Ending, Stop> {
     run.until(load.child.ended()).await?;
     let ending = end_load(run, load);
     let taken = run.session.read_all();
@@ -206,25 +228,21 @@ pub(super) async fn wait_for_load(run: &mut Run<'_>, load: &Load) -> Result<Endi
 }
 
 /// Writes down that the load has ended, and fetches its results.
-pub(super) fn end_load(run: &mut Run<'_>, load: &Load) -> Ending {
+pub(super) fn end_load(run: &mut Run<'_>, load: &mut Load) -> Ending {
     let t = run.now();
+    run.reaper.reap();
     run.look();
     run.end_points(t);
     let id = load.child.id;
-    // It has ended, so it can be reaped; only a foreign reaper could have taken it away.
-    let ending = run.reaper.ending(id.pid).unwrap_or(Ending::Status(0));
+    // It has ended and nobody else reaps, so its status is known.
+    let unknown = Ending::Status(i32::from(exit::COULD_NOT));
+    let ending = run.reaper.ending(id.pid).unwrap_or(unknown);
     let edge = Edge { t, from: "user", error_ns: None };
     run.session.end_alone(edge, &load.phase);
-    let argv = Some(load.argv.clone());
-    let record = run::exit(t, "load", id, argv, Some(ending), Some(load.began_t));
-    run.session.sink.account(record);
-    for echo in &load.echoes {
-        echo.finish();
-    }
+    run.session.sink.account(load.exit(ending, t));
     let mut out = Vec::new();
-    for expected in &load.expected {
-        expected.pick_up(&mut run.shelf, t, None, &mut out);
-    }
+    load.pick_up(&mut run.shelf, t, &mut out);
+    load.ending = Some(ending);
     run.session.sink.send(Worth::Body, &mut out);
     run.set_loading(false);
     ending
