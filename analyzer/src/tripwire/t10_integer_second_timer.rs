@@ -17,7 +17,8 @@ tripwire! {
     /// The active window, from the first to the last sample with requests running or waiting, is the
     /// shortest the load can have lasted; one sample wider on each side is the longest. A duration
     /// shorter than the first by more than 1%, or longer than the second by more than half a second
-    /// and 1%, is a warning. A whole number of seconds that agrees is only noted. Idle time between
+    /// and 1%, is a warning. Requests that the tool sends before its clock starts (a test request,
+    /// warm-ups) shorten the first: it begins when so many have finished. A whole number of seconds that agrees is only noted. Idle time between
     /// the readings is named, never included.
     ///
     /// # What to do
@@ -60,6 +61,7 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         return Err(Missing::lack(format!("{reason}: they do not show when the load ran")));
     }
     let Windows { inner, outer, .. } = scope.windows()?;
+    let inner = (inner.0.max(clock_start(scope)?.unwrap_or(inner.0)), inner.1);
     let tokens = scope.counter(Signal::GenerationTokens)?.total;
     let span = |(a, b): (i64, i64)| (b - a) as f64 / 1e9;
     let (shortest, longest) = (span(inner), span(outer));
@@ -107,6 +109,26 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         rate(duration),
         grouped(duration, 2)
     ))))
+}
+
+/// When the requests had finished that the tool sends before its clock starts; `None` when it sends
+/// none or no sample shows it.
+fn clock_start(scope: &Scope<'_>) -> Result<Option<i64>, Missing> {
+    let untimed = scope.result()?.untimed(scope.point.output.as_deref(), &scope.point.params);
+    let count = (untimed.known + untimed.perhaps) as f64;
+    if count == 0.0 {
+        return Ok(None);
+    }
+    let track = match scope.track(Signal::Finished) {
+        Ok(track) => track,
+        // One that it may have sent does not make its duration unknown.
+        Err(_) if untimed.known == 0 => return Ok(None),
+        Err(missing) => return Err(missing),
+    };
+    let finished = track.total();
+    let before = finished.iter().flatten().next().copied().unwrap_or(0.0);
+    let over = finished.iter().position(|n| n.is_some_and(|n| n - before >= count));
+    Ok(over.and_then(|i| track.times.get(i).copied()))
 }
 
 /// Time between the edges that was outside the active window, where it is a second or more.
@@ -164,6 +186,34 @@ vllm:generation_tokens_total 400
 "#,
             status: Status::Warn,
             says: &["timed 5.00 s", "too high"],
+        },
+        Case {
+            name: "warm-ups before the clock",
+            evidence: r#"
+== output
+Warming up with 2 requests...
+Starting main benchmark run...
+== result
+{"backend":"vllm","num_prompts":4,"completed":4,"total_output_tokens":400,"duration":5.4}
+== before
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+vllm:generation_tokens_total 0
+vllm:request_success_total 0
+== 1
+vllm:num_requests_running 2
+== 3
+vllm:request_success_total 2
+vllm:num_requests_running 4
+== 8
+== 8.5
+vllm:num_requests_running 0
+vllm:request_success_total 6
+vllm:generation_tokens_total 600
+== after
+"#,
+            status: Status::Pass,
+            says: &["in 5.40 s"],
         },
         Case {
             name: "a timer that runs on",
