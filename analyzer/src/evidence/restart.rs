@@ -41,8 +41,12 @@ impl Restarted {
         if let Some(found) = ended_epoch(source, begin, end) {
             return found;
         }
-        if let Some(found) = vanished_replica(source, begin, end) {
-            return found;
+        let replica = source.engine.and_then(|engine| engine.replica_label);
+        // Gauges of several processes carry the id of the one that wrote them.
+        for (what, label) in [("replica", replica), ("process", Some("pid"))] {
+            if let Some(found) = label.and_then(|label| vanished(source, begin, end, what, label)) {
+                return found;
+            }
         }
         if let Some(found) = fallen_counters(source, begin, end) {
             return found;
@@ -125,15 +129,20 @@ fn ended_epoch(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
     Some(Restarted::Yes(Restart { at: Some(end.t as i64), how, series: 0 }))
 }
 
-/// A replica that was there at the beginning and of which no series is left at the end.
-fn vanished_replica(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
-    let label = source.engine?.replica_label?;
+/// A label value that was there at the beginning and that no series has at the end.
+fn vanished(
+    source: &Source,
+    begin: usize,
+    end: usize,
+    what: &str,
+    label: &str,
+) -> Option<Restarted> {
     let replicas = |i: usize| -> BTreeSet<&str> {
         let there = source.full.columns().iter().filter(|column| column.at(i).is_some());
         there.filter_map(|column| column.series.label(label)).collect()
     };
     let gone = replicas(begin).difference(&replicas(end)).next().map(ToString::to_string)?;
-    let how = format!("replica {label}={gone} vanished");
+    let how = format!("{what} {label}={gone} vanished");
     Some(Restarted::Yes(Restart { at: when(source, end), how, series: 0 }))
 }
 
@@ -220,6 +229,16 @@ mod tests {
         assert!(matches!(judge(&[&[("a_total", 5.0)], &[("a_total", 3.0)]]), Restarted::Yes(_)));
         assert_eq!(judge(&[&[("a_total", 5.0)], &[("a_total", 9.0)]]), Restarted::No("counters"));
         assert_eq!(judge(&[&[("a", 5.0)], &[("a", 3.0)]]), Restarted::Unknown);
+    }
+
+    #[test]
+    fn another_process_behind_the_gauges_is_a_restart() {
+        let (old, new) = ("a{pid=\"7\"}", "a{pid=\"9\"}");
+        let found = judge(&[&[(old, 1.0), ("b_total", 5.0)], &[(new, 1.0), ("b_total", 9.0)]]);
+        let Restarted::Yes(restart) = found else { panic!("{found:?}") };
+        assert_eq!(restart.how, "process pid=7 vanished");
+        let same = judge(&[&[(old, 1.0), ("b_total", 5.0)], &[(old, 2.0), ("b_total", 9.0)]]);
+        assert_eq!(same, Restarted::No("counters"));
     }
 
     #[test]

@@ -114,7 +114,10 @@ fn tokens(scope: &Scope<'_>, result: &ClientResult, extra: f64) -> Result<Verdic
     let facts = |verdict: Verdict| {
         verdict.with("server_output_tokens", server).with("client_output_tokens", client)
     };
-    let most = scope.point.params.get("output_len").and_then(|v| v.parse::<f64>().ok());
+    let asked = |name: &str| scope.point.params.get(name).and_then(|v| v.parse::<f64>().ok());
+    // Lengths are drawn around the one asked for.
+    let most =
+        asked("output_len").map(|length| length * (1.0 + asked("range_ratio").unwrap_or(0.0)));
     let each = most.unwrap_or_else(|| (client.max(server) / requests.max(1.0)).ceil());
     let more = server - client;
     if more < 0.0 || more > extra * each {

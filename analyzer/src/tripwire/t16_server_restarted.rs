@@ -13,7 +13,7 @@ tripwire! {
     ///
     /// # How it decides
     /// Between the readings that bound the load: a `*_created` or `process_start_time_seconds` value
-    /// that moved, a counter that fell, a replica label that vanished, or another process found at
+    /// that moved, a counter that fell, a replica or process label that vanished, or another process found at
     /// the address. Values that alternate are several servers behind one address. A server restarted
     /// between two load points is a new lifetime, not a finding.
     ///
