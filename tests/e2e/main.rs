@@ -1,6 +1,8 @@
 //! End-to-end tests: what needs the real binaries or the whole workspace.
 
 mod crates;
+#[cfg(test)]
+mod seeds;
 // What is not under `#[cfg(test)]` may not unwrap: clippy looks at the module, not the file.
 #[cfg(test)]
 mod report;
