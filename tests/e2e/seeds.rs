@@ -33,7 +33,7 @@ fn verdicts_on_twenty_seeds_equal_the_truth() {
 }
 
 #[test]
-#[ignore = "ten minutes; the command is in CONTRIBUTING"]
+#[ignore = "five minutes: cargo test -p inferlint-tests --test e2e two_hundred -- --ignored"]
 fn verdicts_on_two_hundred_seeds_equal_the_truth() {
     judge_seeds(0..200);
 }
