@@ -58,13 +58,12 @@ fn rows(of: &Engine, identity: &EngineIdentity) -> Vec<(&'static str, String)> {
         ("ready by its log", code(identity.ready_lines)),
         (
             "ready by status 200 of",
-            match identity.ready_line_required {
-                true => format!(
-                    "{}; answers too early, so the log decides",
-                    code(identity.health_paths)
-                ),
-                false => code(identity.health_paths),
-            },
+            code(identity.health_paths)
+                + if identity.ready_line_required {
+                    "; answers too early, so the log decides"
+                } else {
+                    ""
+                },
         ),
         ("asked by GET, nothing else", code(identity.get_paths)),
         ("replicas by label", label(of.replica_label)),

@@ -1,6 +1,8 @@
 //! What people and programs read: one file a form.
 
 pub mod json;
+#[cfg(test)]
+mod schema;
 pub mod text;
 
 use crate::evidence::Run;

@@ -175,3 +175,9 @@ fn update(series: &mut Vec<(String, f64)>, body: &str) {
         }
     }
 }
+
+/// The evidence of every tripwire's cases.
+pub(crate) fn all() -> impl Iterator<Item = &'static str> {
+    let cases = super::CASES.iter().flat_map(|(_, cases, _)| cases.iter());
+    cases.map(|case| case.evidence).filter(|evidence| !evidence.contains("== next start"))
+}
