@@ -162,6 +162,9 @@ pub struct Explain {
     /// Explain every tripwire
     #[arg(long)]
     pub all: bool,
+    /// Leave out what speaks of other engines only
+    #[arg(long, value_parser = engine)]
+    pub engine: Option<&'static Engine>,
 }
 
 /// Arguments of `report`.

@@ -24,7 +24,7 @@ fn current() -> String {
     }
     for t in TRIPWIRES {
         // One level down: the page has a title of its own.
-        let page = page(t);
+        let page = page(t, None);
         let lines = page.lines().map(|line| {
             let deeper = if line.starts_with('#') { "#" } else { "" };
             format!("{deeper}{line}\n")

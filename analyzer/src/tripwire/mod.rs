@@ -32,6 +32,8 @@ pub struct Tripwire {
     pub thresholds: &'static [Threshold],
     /// How it judges.
     pub check: Check,
+    /// What is particular to an engine, by its short name.
+    pub notes: &'static [(&'static str, &'static str)],
 }
 
 /// A threshold with where it comes from.
@@ -68,6 +70,7 @@ macro_rules! tripwire {
             needs: [$($kind:literal),* $(,)?],
             explained_by: [$($cause:literal),* $(,)?],
             check: $check:expr,
+            $( notes: { $($engine:literal: $note:literal),* $(,)? }, )?
         }
         $( thresholds { $( $(#[doc = $tdoc:literal])+ $tname:ident = $value:expr; )* } )?
     ) => {
@@ -88,6 +91,7 @@ macro_rules! tripwire {
                 doc: concat!($($tdoc, "\n"),+),
             } ),*)?],
             check: $check,
+            notes: &[$( $(($engine, $note)),* )?],
         };
     };
 }
@@ -261,6 +265,16 @@ mod tests {
         for t in TRIPWIRES {
             for threshold in t.thresholds {
                 assert!(threshold.doc.trim().len() > 20, "{}.{}", t.code, threshold.name);
+            }
+        }
+    }
+
+    #[test]
+    fn notes_are_of_engines() {
+        for t in TRIPWIRES {
+            for (engine, note) in t.notes {
+                assert!(crate::engine::Engine::named(engine).is_some(), "{}: {engine}", t.code);
+                assert!(note.ends_with('.'), "{}: {note}", t.code);
             }
         }
     }

@@ -39,6 +39,15 @@ tripwire! {
         needs: ["log", "probe", "exit"],
         explained_by: [],
         check: Check::Run(check),
+        notes: {
+            "vllm": "The API server reports a dead engine as `EngineDeadError`; the cause stands \
+                     before it, in the lines of the engine process.",
+            "sglang": "A scheduler that fails ends the whole process tree. From 0.5.3 on `/health` runs \
+                     a request of one token, which a busy scheduler drops: a health probe under load \
+                     proves little.",
+            "trtllm": "The executor writes no line while it works at its default level, so two answered \
+                     requests are taken as proof that it serves.",
+        },
     }
 }
 

@@ -42,6 +42,14 @@ tripwire! {
         needs: ["scrape", "file", "phase"],
         explained_by: ["T18"],
         check: Check::Point(check),
+        notes: {
+            "vllm": "The gauge is set at each engine step.",
+            "sglang": "The gauge is set every 40 decode steps and at each prefill: a peak in between is \
+                     not seen. The state cache of a hybrid model or a small KV cache lowers the \
+                     running limit; the log says by what.",
+            "trtllm": "The gauge counts admitted requests, paused and unscheduled ones included, and \
+                     stands still between completions.",
+        },
     }
     thresholds {
         /// KV cache use from which it limits admission: a step of the pool below full, as the

@@ -40,6 +40,11 @@ tripwire! {
         needs: ["scrape"],
         explained_by: [],
         check: Check::Point(check),
+        notes: {
+            "sglang": "`sglang:token_usage` is the largest of the usage of full attention, sliding \
+                     windows and states, rounded to two decimals.",
+            "trtllm": "The gauges move only when a request completes: it can never tell.",
+        },
     }
     thresholds {
         /// Share of the KV cache in use from which it limits how many requests run. Below it the

@@ -41,6 +41,13 @@ tripwire! {
         needs: ["log", "exit", "process"],
         explained_by: ["T2"],
         check: Check::Run(check),
+        notes: {
+            "vllm": "Ready is `Application startup complete.`, once an API server. A port that is \
+                     taken may be reported after it.",
+            "sglang": "Ready is `The server is fired up and ready to roll!`. Uvicorn's `Application \
+                     startup complete.` comes before the warm-up request and proves nothing.",
+            "trtllm": "The socket is bound long before the server is ready.",
+        },
     }
 }
 

@@ -39,6 +39,10 @@ tripwire! {
         needs: ["scrape"],
         explained_by: [],
         check: Check::Point(check),
+        notes: {
+            "sglang": "Does not apply: it has no null block.",
+            "trtllm": "Does not apply: it has no null block.",
+        },
     }
     thresholds {
         /// How far, in blocks, a reading may be from a whole number: the gauge is a float64 ratio of

@@ -35,6 +35,14 @@ tripwire! {
         needs: ["scrape", "epoch"],
         explained_by: ["T7"],
         check: Check::Point(check),
+        notes: {
+            "vllm": "With one API server `*_created` and `process_start_time_seconds` tell; with \
+                     several neither is exported.",
+            "sglang": "Its metrics are in multiprocess mode, without start times: counters that fall \
+                     tell.",
+            "trtllm": "Its metrics are in multiprocess mode, without start times. After a restart in \
+                     one metrics folder gauges of two `pid` labels can stand side by side.",
+        },
     }
 }
 

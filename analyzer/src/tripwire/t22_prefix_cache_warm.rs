@@ -39,6 +39,11 @@ tripwire! {
         needs: ["scrape", "phase"],
         explained_by: [],
         check: Check::Point(check),
+        notes: {
+            "vllm": "`--no-enable-prefix-caching` switches the cache off.",
+            "sglang": "`--disable-radix-cache` switches the cache off.",
+            "trtllm": "`enable_block_reuse: false` in `kv_cache_config` switches the cache off.",
+        },
     }
     thresholds {
         /// Share of prompt tokens beyond the declared one. A test request that repeats the first
