@@ -194,6 +194,7 @@ fn iso_time<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
     for (word, level) in [
         ("INFO ", Level::Info),
         ("WARN ", Level::Warning),
+        ("WARNING ", Level::Warning),
         ("ERROR ", Level::Error),
         ("DEBUG ", Level::Debug),
     ] {
@@ -202,6 +203,13 @@ fn iso_time<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
             line.is_record = true;
             return Some(inner);
         }
+    }
+    // `- name - INFO - `, the common layout of Python programs that relay a server's lines.
+    if let Some((_, levelled)) = rest.strip_prefix("- ").and_then(|named| named.split_once(" - "))
+        && let Some((word, inner)) = levelled.split_once(" - ")
+        && ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"].contains(&word)
+    {
+        return Some(inner);
     }
     Some(rest)
 }
@@ -443,8 +451,10 @@ fn unwrapped_json(text: &str) -> Option<String> {
         return None;
     }
     let record: serde_json::Value = serde_json::from_str(text).ok()?;
-    let message = record.get("log").or_else(|| record.get("message"))?.as_str()?;
-    let level = record.get("levelname").and_then(serde_json::Value::as_str);
+    let fields = record.get("fields").and_then(|fields| fields.get("message"));
+    let message = record.get("log").or_else(|| record.get("message")).or(fields)?.as_str()?;
+    let level = record.get("levelname").or_else(|| record.get("level"));
+    let level = level.and_then(serde_json::Value::as_str);
     Some(match level {
         Some(level) => format!("{level}: {message}"),
         None => message.trim_end_matches('\n').to_owned(),
@@ -566,6 +576,18 @@ mod tests {
                 None,
             ),
             ("{\"levelname\":\"ERROR\",\"message\":\"boom\"}", "boom", "", error),
+            (
+                "{\"timestamp\":\"t\",\"level\":\"ERROR\",\"fields\":{\"message\":\"boom\"}}",
+                "boom",
+                "",
+                error,
+            ),
+            (
+                "2025-03-07 23:50:27,531 - __main__ - INFO - [2025-03-07 23:50:27 TP0] x",
+                "x",
+                "TP0",
+                None,
+            ),
             // Not prefixes: they stay.
             ("   41 | #  error \"x\"", "   41 | #  error \"x\"", "", None),
             ("| tensorrt_llm | 1 |", "| tensorrt_llm | 1 |", "", None),

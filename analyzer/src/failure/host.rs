@@ -61,7 +61,7 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new(
         "bus_error_shm",
         "SIGBUS: a mapped page could not be backed, as a rule because /dev/shm is full",
-        &[r"\bSIGBUS\b", r"Fatal Python error: Bus error", r"\bBus error\b", r"(?i)exit ?code:? ?\(?-7\b"],
+        &[r"\bSIGBUS\b", r"Fatal Python error: Bus error", r"\bBus error\b", r"(?i)exit ?code:? ?\(?-7\b", r"shutdown with signal 7\b"],
         |t| t.say("bus error (SIGBUS), as a rule a full /dev/shm", "start the container with a larger --shm-size or --ipc=host"),
     )
     .fatal(),
@@ -72,7 +72,12 @@ pub(super) const CRASHED: &[Kind] = &[
     Kind::new(
         "illegal_instruction",
         "the build uses instructions this CPU does not have",
-        &[r"Illegal instruction", r"\bSIGILL\b", r"(?i)exit ?code:? ?\(?-4\b"],
+        &[
+            r"Illegal instruction",
+            r"\bSIGILL\b",
+            r"(?i)exit ?code:? ?\(?-4\b",
+            r"shutdown with signal 4\b",
+        ],
         |t| {
             t.say(
                 "this CPU lacks instructions the build uses (AVX-512?)",
@@ -89,6 +94,7 @@ pub(super) const CRASHED: &[Kind] = &[
             r"\bSIGSEGV\b",
             r"(?i)exit ?code:? ?\(?-11\b",
             r"Signal \(11\) received",
+            r"shutdown with signal 11\b",
             r"Failed core proc\(s\): \{[^}]*: -11\b",
         ],
         |t| {

@@ -68,6 +68,7 @@ const DEATHS: &[&str] = &[
     "Health check detected fatal engine error",
     "Hang detected on rank",
     "propagating hard-kill",
+    "Executor loop crashed on this rank",
     "Webserver Crashed",
     "Shard complete standard error output",
     "Shard process was signaled",

@@ -70,7 +70,7 @@ static REQUEST: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
         r"(?i)invalid (?:json|grammar|regex|json schema|image|base64|url|audio)",
         r"(?i)jinja2?\.|TemplateError|chat template",
         r"(?i)model `?\S+`? does not exist",
-        r"(?i)client (?:has )?disconnect|ClientDisconnect|is disconnected, abort|Request .{0,80} aborted",
+        r"(?i)client (?:has )?disconnect|ClientDisconnect|is disconnected, abort|disconnected from the client|Request .{0,80} aborted",
         r"(?i)CancelledError|ConnectionResetError|BrokenPipeError|Broken pipe|Connection reset by peer|EndOfStream|WouldBlock|LocalProtocolError|ConnectionClosed|ConnectionAborted",
         r"(?i)request queue (?:is )?full|QueueOverflow|MaxQueuedTokens|overloaded|model is overloaded",
         r"(?i)cancel task, id_task",
