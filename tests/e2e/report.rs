@@ -61,3 +61,28 @@ fn a_page_of_no_bundle_is_not_written() {
     assert_eq!(refused.status.code(), Some(3));
     assert!(!scratch.path().join("a.html").exists());
 }
+
+#[test]
+fn what_would_fill_a_hole_is_a_command_the_recorder_has() {
+    let scratch = tempfile::tempdir().unwrap();
+    let bundle = root().join(BUNDLE).canonicalize().unwrap();
+    let page = report(scratch.path(), &[bundle.to_str().unwrap(), "-o", "-"], &[]);
+    let page = String::from_utf8(page.stdout).unwrap();
+    let mut options = 0;
+    for command in page.split("<code>inferlint-record ").skip(1) {
+        let command = command.split("</code>").next().unwrap();
+        let ours = command.split(" -- ").next().unwrap();
+        let mut words = ours.split_whitespace();
+        let subcommand = words.next().unwrap();
+        let help = Command::new(binary("inferlint-record").unwrap())
+            .args([subcommand, "--help"])
+            .output()
+            .unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        for option in words.filter(|word| word.starts_with('-')) {
+            options += 1;
+            assert!(help.contains(&format!("{option} ")), "{subcommand} has no {option}: {help}");
+        }
+    }
+    assert!(options > 5, "{options}");
+}
