@@ -91,9 +91,9 @@ fn preempted(scope: &Scope<'_>, total: f64, lines: Option<u64>) -> Verdict {
         message += &format!(" in {}", plural(bursts.count as f64, "burst"));
         let (first, last) = (seconds(bursts.first, 1), seconds(bursts.last, 1));
         message += &if first == last {
-            format!(", {first} into the load")
+            format!(", {first} after the first request")
         } else {
-            format!(", {first} to {last} into the load")
+            format!(", {first} to {last} after the first request")
         };
         verdict = verdict
             .with("bursts", bursts.count)
@@ -294,7 +294,7 @@ INFO 11-30 [loggers.py:273] Engine 000: Avg prompt throughput: 1.0 tokens/s
 "#,
             status: Status::Fail,
             says: &[
-                "3 preemptions in 2 bursts, 1.0 s to 4.0 s into the load",
+                "3 preemptions in 2 bursts, 1.0 s to 4.0 s after the first request",
                 "1 of 4 requests more than once",
                 "log has no line",
             ],

@@ -229,7 +229,8 @@ impl<C: Collector> Sampler<C> {
             }
             if !inbox.edges.is_empty() {
                 let edges = std::mem::take(&mut inbox.edges);
-                self.read(Ask { keyframe: true, keep: None }, &mut inbox).await;
+                let ask = Ask { keyframe: true, ..self.regular() };
+                self.read(ask, &mut inbox).await;
                 for done in edges {
                     let _ = done.send(());
                 }
