@@ -1,6 +1,7 @@
 //! Did a server end and another begin between two readings?
 
-use super::{Edges, Source};
+use super::recording::Column;
+use super::{Edges, Recording, Source};
 use std::collections::BTreeSet;
 
 /// What the readings say about one server's lifetime.
@@ -12,6 +13,8 @@ pub enum Restarted {
     Yes(Restart),
     /// Readings alternate between lifetimes: several servers behind one address.
     Several(String),
+    /// The reading after the load is older than the one before it; with what shows it.
+    Swapped(String),
     /// Nothing that would show a restart was read.
     Unknown,
 }
@@ -31,6 +34,9 @@ impl Restarted {
     /// Looks at the readings of `source` between `edges`.
     pub fn between(source: &Source, edges: Edges) -> Self {
         let (Some(begin), Some(end)) = (edges.begin, edges.end) else { return Self::Unknown };
+        if let Some(swapped) = swapped(source, begin, end) {
+            return Self::Swapped(swapped);
+        }
         if let Some(several) = several(source, begin, end) {
             return several;
         }
@@ -54,7 +60,7 @@ impl Restarted {
         let full = &source.full;
         if full.columns().iter().any(|column| is_stamp(&column.series.name)) {
             Self::No("start times")
-        } else if full.columns().iter().any(|column| is_counter(&column.series.name)) {
+        } else if full.columns().iter().any(|column| is_counter(full, &column.series.name)) {
             Self::No("counters")
         } else {
             Self::Unknown
@@ -69,9 +75,28 @@ fn is_stamp(name: &str) -> bool {
     name == "process_start_time_seconds" || name.ends_with("_created")
 }
 
-/// A series that only grows while its server lives.
-fn is_counter(name: &str) -> bool {
-    ["_total", "_count", "_bucket"].iter().any(|ending| name.ends_with(ending))
+/// A series that only grows while its server lives. A gauge may end in `_count` too (SGLang's
+/// `routing_key_running_req_count`); a histogram's count has its sum beside it.
+fn is_counter(readings: &Recording, name: &str) -> bool {
+    let of_histogram = |base: &str| readings.knows(&format!("{base}_sum"));
+    name.ends_with("_total")
+        || ["_count", "_bucket"].iter().any(|end| name.strip_suffix(end).is_some_and(of_histogram))
+}
+
+/// Readings in the wrong order: by their times, or because a counter fell whose own start time
+/// stayed.
+fn swapped(source: &Source, begin: usize, end: usize) -> Option<String> {
+    if source.timed && source.full.time(end)? < source.full.time(begin)? {
+        return Some("by its time the reading after the load is the older one".into());
+    }
+    let (column, ..) = falls(&source.full, begin, end).find(|(column, ..)| {
+        let base = column.series.name.trim_end_matches("_total").trim_end_matches("_count");
+        source.full.named(&format!("{base}_created")).any(|created| {
+            let stayed = created.at(begin).is_some() && created.at(begin) == created.at(end);
+            stayed && created.series.labels == column.series.labels
+        })
+    })?;
+    Some(format!("{} fell although it has the same start time", column.series.name))
 }
 
 /// Start times that return to an earlier value, or addresses that alternate.
@@ -146,48 +171,41 @@ fn vanished(
     Some(Restarted::Yes(Restart { at: when(source, end), how, series: 0 }))
 }
 
-fn fallen_counters(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
-    let mut first: Option<(usize, String)> = None;
-    let mut series = 0;
-    for column in source.full.columns().iter().filter(|c| is_counter(&c.series.name)) {
-        let mut before: Option<f64> = None;
-        for (reading, value) in column.between(begin, end) {
-            if let Some(old) = before
-                && value < old
-            {
-                series += 1;
-                if first.as_ref().is_none_or(|(at, _)| reading < *at) {
-                    let how = format!("{} fell from {old:.0} to {value:.0}", column.series.name);
-                    first = Some((reading, how));
-                }
-                break;
+/// Counters that fell, each with the first reading that shows it, the value before and then. Sums
+/// over several writers' files may differ in their last bit: that is no fall.
+fn falls(
+    readings: &Recording,
+    begin: usize,
+    end: usize,
+) -> impl Iterator<Item = (&Column, usize, f64, f64)> {
+    let counters = readings.columns().iter().filter(|c| is_counter(readings, &c.series.name));
+    counters.filter_map(move |column| {
+        let values: Vec<(usize, f64)> = column.between(begin, end).collect();
+        values.windows(2).find_map(|pair| match *pair {
+            [(_, old), (reading, new)] if new < old - old.abs() * SUM_NOISE => {
+                Some((column, reading, old, new))
             }
-            before = Some(value);
-        }
-    }
-    if let Some((reading, how)) = first {
-        return Some(Restarted::Yes(Restart { at: when(source, reading), how, series }));
-    }
-    fallen_sum(source)
+            _ => None,
+        })
+    })
 }
 
-/// A counter of the summed recording that fell.
-fn fallen_sum(source: &Source) -> Option<Restarted> {
-    let summed = source.summed.as_ref()?;
-    let last = summed.len().checked_sub(1)?;
-    for column in summed.columns().iter().filter(|c| is_counter(&c.series.name)) {
-        let mut before: Option<f64> = None;
-        for (reading, value) in column.between(0, last) {
-            if let Some(old) = before
-                && value < old
-            {
-                let how = format!("{} fell from {old:.0} to {value:.0}", column.series.name);
-                return Some(Restarted::Yes(Restart { at: summed.time(reading), how, series: 1 }));
-            }
-            before = Some(value);
-        }
+/// Part by which a sum of float64 counters may seem to fall when it is added up in another order.
+const SUM_NOISE: f64 = 1e-9;
+
+fn fallen_counters(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
+    let full = &source.full;
+    let fallen: Vec<_> = falls(full, begin, end).collect();
+    let first = fallen.iter().min_by_key(|(_, reading, ..)| *reading);
+    if let Some((column, reading, old, new)) = first {
+        let how = format!("{} fell from {old:.0} to {new:.0}", column.series.name);
+        let at = when(source, *reading);
+        return Some(Restarted::Yes(Restart { at, how, series: fallen.len() }));
     }
-    None
+    let summed = source.summed.as_ref()?;
+    let (column, reading, old, new) = falls(summed, 0, summed.len().checked_sub(1)?).next()?;
+    let how = format!("{} fell from {old:.0} to {new:.0}", column.series.name);
+    Some(Restarted::Yes(Restart { at: summed.time(reading), how, series: 1 }))
 }
 
 fn when(source: &Source, reading: usize) -> Option<i64> {
@@ -239,6 +257,34 @@ mod tests {
         assert_eq!(restart.how, "process pid=7 vanished");
         let same = judge(&[&[(old, 1.0), ("b_total", 5.0)], &[(old, 2.0), ("b_total", 9.0)]]);
         assert_eq!(same, Restarted::No("counters"));
+    }
+
+    #[test]
+    fn a_gauge_that_is_called_a_count_may_fall() {
+        let gauge = "sglang:routing_key_running_req_count";
+        assert_eq!(
+            judge(&[&[(gauge, 29.0), ("a_total", 1.0)], &[(gauge, 0.0), ("a_total", 1.0)]]),
+            Restarted::No("counters")
+        );
+        let (count, sum) = ("b_seconds_count", "b_seconds_sum");
+        let found = judge(&[&[(count, 9.0), (sum, 1.0)], &[(count, 2.0), (sum, 1.0)]]);
+        assert!(matches!(found, Restarted::Yes(_)), "{found:?}");
+    }
+
+    #[test]
+    fn a_sum_added_up_in_another_order_did_not_fall() {
+        let found = judge(&[&[("a_total", 0.1 + 0.2)], &[("a_total", 0.3)]]);
+        assert_eq!(found, Restarted::No("counters"));
+    }
+
+    #[test]
+    fn readings_in_the_wrong_order_are_no_restart() {
+        let (early, late) =
+            ([("a_created", 7.0), ("a_total", 1.0)], [("a_created", 7.0), ("a_total", 5.0)]);
+        assert!(matches!(judge(&[&late, &early]), Restarted::Swapped(_)));
+        let source = source(&[&early, &late]);
+        let edges = Edges { begin: Some(1), end: Some(0) };
+        assert!(matches!(Restarted::between(&source, edges), Restarted::Swapped(_)));
     }
 
     #[test]

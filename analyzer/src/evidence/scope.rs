@@ -290,6 +290,11 @@ impl<'a> Scope<'a> {
                         "several servers answer at one address ({how}): differences mean nothing"
                     )));
                 }
+                Restarted::Swapped(how) => {
+                    return Err(Missing::lack(format!(
+                        "the readings before and after the load are in the wrong order: {how}"
+                    )));
+                }
                 Restarted::No(_) | Restarted::Unknown => out.push(((begin, end), source)),
             }
         }

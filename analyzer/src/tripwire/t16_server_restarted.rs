@@ -77,6 +77,12 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
                     of(&source.name)
                 )));
             }
+            Restarted::Swapped(how) => {
+                return Err(Missing::lack(format!(
+                    "{}the readings before and after the load are in the wrong order: {how}",
+                    of(&source.name)
+                )));
+            }
             Restarted::Unknown => {
                 return Err(Missing::lack(format!(
                     "{}needs a metrics reading before and one after the load",
@@ -167,6 +173,18 @@ process_start_time_seconds 1000
 ",
             status: Status::Unknown,
             says: &["several servers answer at one address"],
+        },
+        Case {
+            name: "readings in the wrong order",
+            evidence: r"
+== before
+vllm:generation_tokens_created 1000
+vllm:generation_tokens_total 50
+== after
+vllm:generation_tokens_total 5
+",
+            status: Status::Unknown,
+            says: &["wrong order", "vllm:generation_tokens_total fell"],
         },
         Case {
             name: "no reading after",
