@@ -81,6 +81,23 @@ pub enum Signal {
     Passes,
 }
 
+impl Signal {
+    /// A figure of the moment. The engines set these together: one that is there while another is
+    /// not says that the other is not exported, not that it is 0.
+    pub fn is_gauge(self) -> bool {
+        Self::GAUGES.contains(&self)
+    }
+
+    const GAUGES: [Self; 3] = [Self::Running, Self::Waiting, Self::KvUsage];
+
+    /// Whether the signal can have this value at all.
+    pub fn allows(self, value: f64) -> bool {
+        // Rounding may carry a full cache a step above 1.
+        let most = if self == Self::KvUsage { 1.01 } else { f64::MAX };
+        (0.0..=most).contains(&value)
+    }
+}
+
 /// Which series of a metric are added to one figure per replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pick {
@@ -104,6 +121,17 @@ pub struct Metric {
     pub witnesses: &'static [&'static str],
     /// Which series are added.
     pub pick: Pick,
+    /// The releases that do not have it: there its absence is no 0, whatever the witnesses say.
+    pub not_in: Option<Release>,
+}
+
+/// Releases, told by what their exposition has and lacks.
+#[derive(Debug)]
+pub struct Release {
+    /// A metric that they and later ones export.
+    pub has: &'static str,
+    /// Metrics of which later ones export at least one.
+    pub lacks: &'static [&'static str],
 }
 
 /// One inference engine.
@@ -147,6 +175,12 @@ impl Engine {
     /// Name for people.
     pub fn title(&self) -> &'static str {
         identity::by_name(self.name).map_or(self.name, |engine| engine.title)
+    }
+
+    /// The gauges besides `signal` that are set together with it.
+    pub fn set_together(&self, signal: Signal) -> impl Iterator<Item = &'static str> + '_ {
+        let others = Signal::GAUGES.into_iter().filter(move |s| signal.is_gauge() && *s != signal);
+        others.filter_map(|other| self.metric(other)).flat_map(|metric| metric.names).copied()
     }
 
     /// How `signal` is exported; `None` when the engine has nothing like it.

@@ -4,13 +4,16 @@
 //! below, and scrapes of a 0.5.20 server. Every process writes through prometheus_client's
 //! multiprocess mode: there are no `*_created` series, and a counter appears with its first write.
 
-use super::{Engine, Metric, Pick, Signal};
-
-/// Written by the scheduler from its first report on.
-const SCHEDULER: &[&str] = &["sglang:num_running_reqs", "sglang:token_usage"];
+use super::{Engine, Metric, Pick, Release, Signal};
 
 /// Retractions: the gauge that the same call writes (0.5.3 and later).
 const RETRACTED: &[&str] = &["sglang:num_retracted_reqs"];
+
+/// 0.5.3 to 0.5.6 have that gauge, which misses most events, and no counter: their log alone tells.
+const WITHOUT_RETRACTIONS: Release = Release {
+    has: "sglang:swa_token_usage",
+    lacks: &["sglang:full_token_usage", "sglang:decode_sum_seq_lens"],
+};
 
 /// Written by the tokenizer process only as requests finish. Where nothing of it is there yet, the
 /// scheduler's gauges show that metrics are on.
@@ -19,17 +22,18 @@ const TOKENIZER: &[&str] = &["sglang:num_requests_total", "sglang:num_running_re
 /// With `--enable-metrics-for-all-schedulers` every rank exports the same figures.
 const RANKS: Pick = Pick::LowestOf(&["tp_rank", "pp_rank", "moe_ep_rank"]);
 
+/// Gauges of the scheduler's report. In multiprocess mode they appear with the first one.
 const fn scheduler(signal: Signal, names: &'static [&'static str]) -> Metric {
-    Metric { signal, names, witnesses: SCHEDULER, pick: RANKS }
+    Metric { signal, names, witnesses: &[], pick: RANKS, not_in: None }
 }
 
 const fn tokenizer(signal: Signal, names: &'static [&'static str]) -> Metric {
-    Metric { signal, names, witnesses: TOKENIZER, pick: Pick::All }
+    Metric { signal, names, witnesses: TOKENIZER, pick: Pick::All, not_in: None }
 }
 
 /// A signal that only some releases export: its absence is no zero.
 const fn optional(signal: Signal, names: &'static [&'static str], pick: Pick) -> Metric {
-    Metric { signal, names, witnesses: &[], pick }
+    Metric { signal, names, witnesses: &[], pick, not_in: None }
 }
 
 pub(super) static SGLANG: Engine = Engine {
@@ -54,18 +58,14 @@ pub(super) static SGLANG: Engine = Engine {
             names: &["sglang:num_retracted_requests_total", "sglang:total_retracted_reqs"],
             witnesses: RETRACTED,
             pick: RANKS,
+            not_in: Some(WITHOUT_RETRACTIONS),
         },
         optional(Signal::Paused, &["sglang:num_paused_reqs"], Pick::HighestOf("pid")),
         tokenizer(Signal::PromptTokens, &["sglang:prompt_tokens_total"]),
         // A request is booked under one cache source or under `total`, never both.
         tokenizer(Signal::CachedPromptTokens, &["sglang:cached_tokens_total"]),
         // Since 0.5.10, each mode as it first happens.
-        Metric {
-            signal: Signal::PromptTokensBySource,
-            names: &["sglang:realtime_tokens_total"],
-            witnesses: &[],
-            pick: RANKS,
-        },
+        optional(Signal::PromptTokensBySource, &["sglang:realtime_tokens_total"], RANKS),
         // Since 0.5.20, made at 0: prompt tokens without what a retraction computes again.
         optional(Signal::PrefillTokens, &["sglang:prefill_effective_tokens_total"], RANKS),
         tokenizer(Signal::GenerationTokens, &["sglang:generation_tokens_total"]),

@@ -4,20 +4,38 @@
 //! 1.3.0rc29 server. Figures of an iteration are published when a request completes, not when they
 //! change: between completions every gauge stands still, and after the last one it stays.
 
-use super::{Engine, Metric, Pick, Signal};
+use super::{Engine, Metric, Pick, Release, Signal};
 
 /// Written when the first response is.
 const REQUESTS: &[&str] = &["trtllm_model_config_info", "trtllm_request_success_total"];
 
-/// Published with iteration statistics on.
-const ITERATIONS: &[&str] = &["trtllm_num_scheduled_requests", "trtllm_num_requests_running"];
+/// The servers of about 1.0 count requests and three latencies, and no tokens.
+const WITHOUT_TOKENS: Release = Release {
+    has: "trtllm_request_success_total",
+    lacks: &[
+        "trtllm_model_config_info",
+        "trtllm_prompt_tokens_total",
+        "trtllm_generation_tokens_total",
+    ],
+};
 
 const fn request(signal: Signal, names: &'static [&'static str]) -> Metric {
-    Metric { signal, names, witnesses: REQUESTS, pick: Pick::All }
+    Metric { signal, names, witnesses: REQUESTS, pick: Pick::All, not_in: None }
 }
 
+/// Of requests too, but not from the first release on.
+const fn later(signal: Signal, names: &'static [&'static str]) -> Metric {
+    Metric { not_in: Some(WITHOUT_TOKENS), ..request(signal, names) }
+}
+
+/// Gauges of an iteration, published with iteration statistics on.
 const fn iteration(signal: Signal, names: &'static [&'static str]) -> Metric {
-    Metric { signal, names, witnesses: ITERATIONS, pick: Pick::HighestOf("pid") }
+    Metric { signal, names, witnesses: &[], pick: Pick::HighestOf("pid"), not_in: None }
+}
+
+/// A signal that only some releases or settings export: its absence is no zero.
+const fn optional(signal: Signal, names: &'static [&'static str]) -> Metric {
+    Metric { signal, names, witnesses: &[], pick: Pick::All, not_in: None }
 }
 
 pub(super) static TRTLLM: Engine = Engine {
@@ -37,15 +55,10 @@ pub(super) static TRTLLM: Engine = Engine {
         iteration(Signal::RunningLimit, &["trtllm_max_num_active_requests"]),
         // Only iterations with prompt tokens are in it, those after a pause included. A ring of
         // `iter_stats_max_iterations` (1,000) loses iterations between completions.
-        Metric {
-            signal: Signal::PrefillTokens,
-            names: &["trtllm_prefill_batch_tokens_sum"],
-            witnesses: &[],
-            pick: Pick::All,
-        },
-        request(Signal::PromptTokens, &["trtllm_prompt_tokens_total"]),
-        request(Signal::CachedPromptTokens, &["trtllm_prompt_cached_tokens_total"]),
-        request(Signal::GenerationTokens, &["trtllm_generation_tokens_total"]),
+        optional(Signal::PrefillTokens, &["trtllm_prefill_batch_tokens_sum"]),
+        later(Signal::PromptTokens, &["trtllm_prompt_tokens_total"]),
+        later(Signal::CachedPromptTokens, &["trtllm_prompt_cached_tokens_total"]),
+        later(Signal::GenerationTokens, &["trtllm_generation_tokens_total"]),
         request(Signal::Finished, &["trtllm_request_success_total"]),
         request(Signal::FirstTokens, &["trtllm_time_to_first_token_seconds_count"]),
         request(Signal::FirstTokenSeconds, &["trtllm_time_to_first_token_seconds_sum"]),
@@ -53,14 +66,8 @@ pub(super) static TRTLLM: Engine = Engine {
         request(Signal::EndedSeconds, &["trtllm_e2e_request_latency_seconds_sum"]),
         request(Signal::Queued, &["trtllm_request_queue_time_seconds_count"]),
         request(Signal::QueueSeconds, &["trtllm_request_queue_time_seconds_sum"]),
-        request(Signal::PrefillSeconds, &["trtllm_request_prefill_time_seconds_sum"]),
-        request(Signal::DecodeSeconds, &["trtllm_request_decode_time_seconds_sum"]),
-        // Not in every release: absent is unknown.
-        Metric {
-            signal: Signal::Errors,
-            names: &["trtllm_request_error_total"],
-            witnesses: &[],
-            pick: Pick::All,
-        },
+        later(Signal::PrefillSeconds, &["trtllm_request_prefill_time_seconds_sum"]),
+        later(Signal::DecodeSeconds, &["trtllm_request_decode_time_seconds_sum"]),
+        optional(Signal::Errors, &["trtllm_request_error_total"]),
     ],
 };

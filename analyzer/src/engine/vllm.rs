@@ -17,12 +17,12 @@ const WITNESS: &[&str] = &[
 ];
 
 const fn metric(signal: Signal, names: &'static [&'static str]) -> Metric {
-    Metric { signal, names, witnesses: WITNESS, pick: Pick::All }
+    Metric { signal, names, witnesses: WITNESS, pick: Pick::All, not_in: None }
 }
 
 /// A signal that only some releases or settings export: its absence is no zero.
 const fn optional(signal: Signal, names: &'static [&'static str]) -> Metric {
-    Metric { signal, names, witnesses: &[], pick: Pick::All }
+    Metric { signal, names, witnesses: &[], pick: Pick::All, not_in: None }
 }
 
 pub(super) static VLLM: Engine = Engine {

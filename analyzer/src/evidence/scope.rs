@@ -2,7 +2,7 @@
 
 use super::{Edges, Group, Log, Point, Recording, Restarted, Run, RunningLimit, Source};
 use crate::client::ClientResult;
-use crate::engine::{Engine, Metric, Pick, Signal};
+use crate::engine::{Engine, Metric, Pick, Release, Signal};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One load point and one group of replicas of one run.
@@ -278,25 +278,10 @@ impl<'a> Scope<'a> {
         for (edges, source) in self.sources() {
             let begin = edges.begin.ok_or_else(no_before)?;
             let end = edges.end.ok_or_else(no_after)?;
-            match Restarted::between(source, edges) {
-                Restarted::Yes(restart) => {
-                    return Err(Missing::lack(format!(
-                        "the server was restarted in between ({}): differences mean nothing",
-                        restart.how
-                    )));
-                }
-                Restarted::Several(how) => {
-                    return Err(Missing::lack(format!(
-                        "several servers answer at one address ({how}): differences mean nothing"
-                    )));
-                }
-                Restarted::Swapped(how) => {
-                    return Err(Missing::lack(format!(
-                        "the readings before and after the load are in the wrong order: {how}"
-                    )));
-                }
-                Restarted::No(_) | Restarted::Unknown => out.push(((begin, end), source)),
+            if let Some(reason) = replaced(source, edges) {
+                return Err(reason);
             }
+            out.push(((begin, end), source));
         }
         if out.is_empty() {
             return Err(Missing::lack(
@@ -342,13 +327,14 @@ impl<'a> Scope<'a> {
     /// # Errors
     /// When there are no samples of the requests, or none shows one.
     pub fn windows(&self) -> Result<Windows, Missing> {
-        let (running, waiting) = (self.track(Signal::Running)?, self.track(Signal::Waiting)?);
+        let running = self.track(Signal::Running)?;
+        let waiting = self.track(Signal::Waiting).map_or(Vec::new(), |track| track.total());
+        let waits = |i: usize| waiting.get(i).copied().flatten().is_some_and(|n| n > 0.0);
         let busy: Vec<usize> = running
             .total()
             .iter()
-            .zip(waiting.total())
             .enumerate()
-            .filter(|(_, (r, w))| r.unwrap_or(0.0) + w.unwrap_or(0.0) > 0.0)
+            .filter(|(i, running)| running.is_some_and(|n| n > 0.0) || waits(*i))
             .map(|(i, _)| i)
             .collect();
         let (Some(&first), Some(&last)) = (busy.first(), busy.last()) else {
@@ -368,11 +354,16 @@ impl<'a> Scope<'a> {
     pub fn requested(&self) -> Option<Requested> {
         let number = |key: &str| self.point.params.get(key).and_then(|v| v.parse::<f64>().ok());
         let result = self.point.result.as_ref();
-        let (asked, from) = number("concurrency")
-            .map(|n| (n, "the load command"))
-            .or_else(|| result?.max_concurrency.map(|n| (n, "the load tool's result")))
-            .or_else(|| self.run.requested.map(|n| (n, "--requested")))?;
+        let asked = [
+            (number("concurrency"), "the load command"),
+            (result.and_then(|result| result.max_concurrency), "the load tool's result"),
+            (self.run.requested, "--requested"),
+        ];
+        // 0 and less is how some tools write that there is no limit.
+        let (asked, from) =
+            asked.into_iter().find_map(|(n, from)| Some((n.filter(|n| *n >= 1.0)?, from)))?;
         let prompts = number("num_prompts").or_else(|| result?.num_prompts.map(|n| n as f64));
+        let prompts = prompts.filter(|n| *n >= 1.0);
         match prompts {
             Some(prompts) if prompts < asked => {
                 Some(Requested { at_once: prompts, from: "the number of prompts" })
@@ -381,10 +372,51 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// Why differences over the point mean nothing, where its servers were replaced during it.
+    pub fn replaced(&self) -> Option<Missing> {
+        self.sources().find_map(|(edges, source)| replaced(source, edges))
+    }
+
+    /// Whether the readings at the point's edges can be of this load.
+    ///
+    /// # Errors
+    /// When the load tool counts completed requests and the server finished none between them.
+    pub fn covered(&self) -> Result<(), Missing> {
+        let completed = self.point.result.as_ref().map_or(0, |result| result.completed);
+        let finished = self.counter(Signal::Finished).map_or(f64::NAN, |finished| finished.total);
+        if completed > 0 && finished == 0.0 {
+            return Err(Missing::lack(format!(
+                "the load tool completed {completed} requests and the server finished none between \
+                 the readings: they are not of this load"
+            )));
+        }
+        Ok(())
+    }
+
     /// Whether the servers of the group were replaced during the point.
     pub fn restarts(&self) -> Vec<(&'a Source, Restarted)> {
         self.sources().map(|(edges, source)| (source, Restarted::between(source, edges))).collect()
     }
+}
+
+/// Why differences between these readings of one source mean nothing.
+fn replaced(source: &Source, edges: Edges) -> Option<Missing> {
+    let reason = match Restarted::between(source, edges) {
+        Restarted::No(_) | Restarted::Unknown => return None,
+        Restarted::Yes(restart) => {
+            format!(
+                "the server was restarted in between ({}): differences mean nothing",
+                restart.how
+            )
+        }
+        Restarted::Several(how) => {
+            format!("several servers answer at one address ({how}): differences mean nothing")
+        }
+        Restarted::Swapped(how) => {
+            format!("the readings before and after the load are in the wrong order: {how}")
+        }
+    };
+    Some(Missing::lack(reason))
 }
 
 /// A source with the numbers of the readings that bound a point.
@@ -411,11 +443,13 @@ fn no_samples() -> Missing {
 }
 
 fn appeared(series: &Series<'_>, replica: &str) -> Missing {
-    Missing::lack(format!("{}: replica {replica:?} appeared during the load", series.name))
+    let what = if replica.is_empty() { String::new() } else { format!(" of replica {replica:?}") };
+    Missing::lack(format!("{}: no usable value{what} before the load", series.name))
 }
 
 fn vanished(series: &Series<'_>, replica: &str) -> Missing {
-    Missing::lack(format!("{}: replica {replica:?} is not there at the end", series.name))
+    let what = if replica.is_empty() { String::new() } else { format!(" of replica {replica:?}") };
+    Missing::lack(format!("{}: no usable value{what} after the load", series.name))
 }
 
 /// A replica's name in a scope: its label, or its source where several sources are replicas.
@@ -443,7 +477,10 @@ impl<'a> Series<'a> {
             .metric(signal)
             .ok_or_else(|| Missing::never(format!("{} exports nothing like it", engine.title())))?;
         let known = metric.names.iter().copied().find(|name| recording.knows(name));
-        let witnessed = metric.witnesses.iter().any(|name| recording.knows(name));
+        // A gauge that never appeared, however long the recording, is not exported.
+        let witnessed = !metric.signal.is_gauge()
+            && !metric.not_in.as_ref().is_some_and(|release| is_of(recording, release))
+            && metric.witnesses.iter().any(|name| recording.knows(name));
         let Some(name) = known.or(metric.names.first().copied().filter(|_| witnessed)) else {
             return Err(not_exported(engine, metric));
         };
@@ -510,15 +547,20 @@ impl<'a> Series<'a> {
         let present: Vec<f64> =
             columns.iter().filter_map(|&c| all.get(c)).filter_map(|c| c.at(i)).collect();
         if !present.is_empty() {
-            return Some(present.iter().sum());
+            let usable = |value: &f64| self.metric.signal.allows(*value);
+            let sum: f64 = present.iter().sum();
+            return (present.iter().all(usable) && sum.is_finite()).then_some(sum);
         }
-        let witness = |name: &&str| {
+        let is_there = |name: &str| {
             self.recording.named(name).any(|column| {
                 let own = self.engine.replica_label.and_then(|label| column.series.label(label));
                 own.is_none_or(|own| replica.is_empty() || own == replica) && column.at(i).is_some()
             })
         };
-        self.metric.witnesses.iter().any(witness).then_some(0.0)
+        let speaks_for_it = self.metric.witnesses.iter().any(|name| is_there(name))
+            && !self.engine.set_together(self.metric.signal).any(is_there)
+            && !self.metric.not_in.as_ref().is_some_and(|old| is_of(self.recording, old));
+        speaks_for_it.then_some(0.0)
     }
 
     fn at(&self, i: usize) -> Vec<(String, Option<f64>)> {
@@ -561,6 +603,11 @@ impl<'a> Series<'a> {
             track.replicas.push((label(scope, source, name), values));
         }
     }
+}
+
+/// Whether the exposition is of one of these releases.
+fn is_of(recording: &Recording, release: &Release) -> bool {
+    recording.knows(release.has) && !release.lacks.iter().any(|name| recording.knows(name))
 }
 
 /// How many replicas the whole expositions of a source show; 1 where they show none.
