@@ -5,8 +5,14 @@ pub fn count(value: f64) -> String {
     if value.fract() == 0.0 { grouped(value, 0) } else { grouped(value, 1) }
 }
 
+/// From here on a number is written with an exponent: nothing that is counted here comes near it.
+const LARGE: f64 = 1e15;
+
 /// A value with `places` decimals and thousands separators.
 pub fn grouped(value: f64, places: usize) -> String {
+    if value.abs() >= LARGE {
+        return format!("{value:.2e}");
+    }
     let text = format!("{:.places$}", value.abs());
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
     let mut out = String::new();
@@ -57,6 +63,7 @@ mod tests {
             assert_eq!(count(value), text);
         }
         assert_eq!(grouped(-0.04, 1), "0.0");
+        assert_eq!(count(1e308), "1.00e308");
     }
 
     #[test]

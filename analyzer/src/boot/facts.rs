@@ -160,6 +160,8 @@ pub struct BootFacts {
     pub running_limit_asked: Option<Fact<u64>>,
     /// Why the limit is lower than asked, in the engine's words.
     pub running_limit_reason: Option<Fact<String>>,
+    /// What schedules requests into the KV cache, where the log names it (TensorRT-LLM's V2).
+    pub scheduler: Option<Fact<String>>,
     /// The longest request, tokens.
     pub max_model_len: Option<Fact<u64>>,
     /// Ranks a layer is split over.

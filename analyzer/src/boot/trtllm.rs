@@ -95,6 +95,12 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
+        // `scheduler_v2.py`: written whether it was asked for or came with the model.
+        anchor: "KVCacheV2Scheduler",
+        forms: &[r"(?<name>KVCacheV2Scheduler)"],
+        read: |r, c| first(&mut r.facts.scheduler, text(c, "name").map(str::to_owned), r.line),
+    },
+    Rule {
         anchor: "(inside torch) in memory usage profiling",
         forms: &[
             r"Memory used (?:at )?after loading (?:model )?weights \(inside torch\) in memory usage profiling: (?<gib>[\d.]+) GiB",

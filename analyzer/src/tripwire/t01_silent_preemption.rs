@@ -17,11 +17,12 @@ tripwire! {
     ///
     /// # How it decides
     /// - vLLM: the difference of `vllm:num_preemptions_total` between the readings before and after
-    ///   the load. Any is a failure. The server counts a preemption late, with the request's next
+    ///   the load, or its growth over the samples in it. Any is a failure. The server counts a preemption late, with the request's next
     ///   output, and writes no log line for it at its default level.
     /// - SGLang: `sglang:num_retracted_requests_total`, a series that appears with the first
     ///   retraction; while it is absent and `sglang:num_retracted_reqs` is there it reads 0. Releases
-    ///   before 0.5.10 have no such counter: there the log's retraction lines are counted.
+    ///   before 0.5.10 have no such counter: there the log's retraction lines are counted, and their
+    ///   absence counts where the log shows batches that ran.
     /// - TensorRT-LLM counts none. The C++ scheduler writes `request ID N -> pause` at INFO; the
     ///   Python and V2 schedulers write nothing at INFO. The witness is
     ///   `trtllm_prefill_batch_tokens_sum` against the prompt tokens that no cache held: more means
@@ -59,22 +60,28 @@ tripwire! {
 
 fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     let engine = scope.engine()?;
+    if let Some(reason) = scope.replaced() {
+        return Err(reason);
+    }
     if engine.name == "trtllm" {
         return paused(scope);
     }
-    let counted = scope.counter(Signal::Preemptions)?;
+    let counted = scope.counter(Signal::Preemptions);
+    let between = counted.as_ref().map_or(0.0, |counted| counted.total);
+    let seen = grown(scope);
     let lines = log_lines(scope);
-    if counted.total > 0.0 {
-        return Ok(preempted(scope, counted.total, lines));
+    if between.max(seen) > 0.0 {
+        return Ok(preempted(scope, between, seen, lines));
     }
-    if engine.name == "sglang" && lines.unwrap_or(0) > 0 && scope.run.points.len() == 1 {
-        let lines = lines.unwrap_or(0);
-        return Ok(Verdict::fail(format!(
-            "{} in the server log; this release exports no counter of them",
-            plural(lines as f64, "retraction line")
-        ))
-        .with("log_lines", lines));
+    if let (true, Some(lines)) = (engine.name == "sglang", lines)
+        && scope.run.points.len() == 1
+        && (lines > 0 || counted.is_err())
+        && scope.counter(Signal::Finished).is_ok()
+    {
+        return by_log(scope, lines);
     }
+    let counted = counted?;
+    scope.covered()?;
     let finished = scope.counter(Signal::Finished).map_or(String::new(), |finished| {
         format!(" while {} finished", plural(finished.total, "request"))
     });
@@ -83,9 +90,45 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         .with("metric", counted.metric))
 }
 
-fn preempted(scope: &Scope<'_>, total: f64, lines: Option<u64>) -> Verdict {
+/// SGLang before 0.5.10: no counter, and a log line for each retraction, at the level of its
+/// periodic lines.
+fn by_log(scope: &Scope<'_>, lines: u64) -> Result<Verdict, Missing> {
+    let worked = || scope.logs().iter().any(|log| log.server.conclude(&Aside::default()).worked);
+    let verdict = if lines > 0 {
+        Verdict::fail(format!(
+            "{} by the lines of the server log; this release exports no counter of them",
+            plural(lines as f64, "retraction")
+        ))
+    } else if worked() {
+        Verdict::pass(
+            "no retraction: this release exports no counter of them, and its log, which has a line \
+             for each, has none",
+        )
+    } else {
+        return Err(Missing::lack(
+            "this release exports no counter of retractions, and the log shows no batch that ran",
+        ));
+    };
+    Ok(verdict.with("log_lines", lines))
+}
+
+/// By how much the counter grew over the samples: at least so many there were, also where a reading
+/// before or after the load is missing.
+fn grown(scope: &Scope<'_>) -> f64 {
+    let total = scope.track(Signal::Preemptions).map_or(Vec::new(), |track| track.total());
+    let steps = total.windows(2).filter_map(|pair| match *pair {
+        [Some(old), Some(new)] if new > old => Some(new - old),
+        _ => None,
+    });
+    steps.sum()
+}
+
+/// `between` the readings before and after the load, and `seen` over the samples in it.
+fn preempted(scope: &Scope<'_>, between: f64, seen: f64, lines: Option<u64>) -> Verdict {
     let name = scope.engine().map_or("preemption", |engine| engine.preemption);
-    let mut message = plural(total, name);
+    let total = between.max(seen);
+    let at_least = if between < seen { "at least " } else { "" };
+    let mut message = format!("{at_least}{}", plural(total, name));
     let mut verdict = Verdict::fail("").with("preemptions", total);
     if let Some(bursts) = bursts(scope) {
         message += &format!(" in {}", plural(bursts.count as f64, "burst"));
@@ -175,7 +218,9 @@ fn pauses(scope: &Scope<'_>) -> Pauses {
             facts.argument(argument).is_some_and(|value| value.contains(words))
         };
         let cpp = says("scheduler_config", "use_python_scheduler=False");
-        let v2 = says("kv_cache_config", "use_kv_cache_manager_v2=True");
+        // The option may say V1 where the model brings the V2 scheduler along: its line decides.
+        let v2 = says("kv_cache_config", "use_kv_cache_manager_v2=True")
+            || facts.scheduler.as_ref().is_some_and(|scheduler| scheduler.value.contains("V2"));
         found.lines += facts.serving.pauses;
         found.believed |= cpp && !v2 && log.server.conclude(&Aside::default()).answered;
     }
@@ -312,6 +357,45 @@ vllm:request_success_total{engine="0",finished_reason="length"} 37
             says: &["no preemption while 32 requests finished"],
         },
         Case {
+            name: "seen in the samples, no reading after",
+            evidence: r"
+== before
+vllm:num_preemptions_total 0
+vllm:num_requests_running 0
+== 0
+vllm:num_requests_running 4
+== 1
+vllm:num_preemptions_total 2
+",
+            status: Status::Fail,
+            says: &["at least 2 preemptions in 1 burst"],
+        },
+        Case {
+            name: "readings of another server",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":32,"completed":32}
+== before
+vllm:num_preemptions_total 0
+vllm:request_success_total{finished_reason="length"} 5
+== after
+"#,
+            status: Status::Unknown,
+            says: &["completed 32 requests and the server finished none"],
+        },
+        Case {
+            name: "a counter without a number",
+            evidence: r#"
+== before
+vllm:num_preemptions_total 0
+vllm:request_success_total{finished_reason="length"} 5
+== after
+vllm:num_preemptions_total NaN
+"#,
+            status: Status::Unknown,
+            says: &["no usable value after the load"],
+        },
+        Case {
             name: "no counter",
             evidence: "== before\nvllm:num_requests_running 0\n== after\n",
             status: Status::Unknown,
@@ -355,6 +439,53 @@ sglang:num_retracted_requests_total{tp_rank="1"} 1
             says: &["no retraction"],
         },
         Case {
+            name: "a release without a counter, whose log has lines",
+            evidence: r#"
+== before
+sglang:num_requests_total 1
+sglang:num_running_reqs 0
+== after
+sglang:num_requests_total 9
+== log
+[2025-05-01 10:00:00] server_args=ServerArgs(model_path='/m')
+[2025-05-01 10:01:00] The server is fired up and ready to roll!
+[2025-05-01 10:02:00] Decode batch. #running-req: 8, #token: 900, token usage: 0.99, gen throughput (token/s): 9.1, #queue-req: 0
+[2025-05-01 10:02:01] Decode out of memory happened. #retracted_reqs: 3, #new_token_ratio: 0.2 -> 0.9
+"#,
+            status: Status::Fail,
+            says: &["3 retractions by the lines of the server log"],
+        },
+        Case {
+            name: "a release without a counter, whose log has none",
+            evidence: r#"
+== before
+sglang:num_requests_total 1
+sglang:num_retracted_reqs{pid="7"} 0
+sglang:swa_token_usage 0
+== after
+sglang:num_requests_total 9
+== log
+[2025-10-01 10:00:00] server_args=ServerArgs(model_path='/m')
+[2025-10-01 10:01:00] The server is fired up and ready to roll!
+[2025-10-01 10:02:00] Decode batch, #running-req: 8, #token: 900, token usage: 0.90, cuda graph: True, gen throughput (token/s): 9.1, #queue-req: 0,
+"#,
+            status: Status::Pass,
+            says: &["has a line for each, has none"],
+        },
+        Case {
+            name: "a release without a counter, and no log",
+            evidence: r#"
+== before
+sglang:num_requests_total 1
+sglang:num_retracted_reqs{pid="7"} 0
+sglang:swa_token_usage 0
+== after
+sglang:num_requests_total 9
+"#,
+            status: Status::Unknown,
+            says: &["num_retracted_requests_total is not exported"],
+        },
+        Case {
             name: "sglang without its witness",
             evidence: "== before\nsglang:num_running_reqs 0\n== after\n",
             status: Status::Unknown,
@@ -376,6 +507,38 @@ INFO:     127.0.0.1:1 - "POST /v1/completions HTTP/1.1" 200 OK
 "#,
             status: Status::Fail,
             says: &["2 pauses"],
+        },
+        Case {
+            name: "a V2 scheduler that the options do not show",
+            evidence: r#"
+== before
+trtllm_request_success_total{finished_reason="length"} 1
+== after
+== log
+[TRT-LLM] [I] LLM Args:
+backend='pytorch' kv_cache_config=KvCacheConfig(use_kv_cache_manager_v2=False) scheduler_config=SchedulerConfig(use_python_scheduler=False)
+[TRT-LLM] [I] KVCacheV2Scheduler: tokens_per_block=32, max_num_tokens=8192, max_batch_size=32
+INFO:     Application startup complete.
+INFO:     127.0.0.1:1 - "POST /v1/completions HTTP/1.1" 200 OK
+"#,
+            status: Status::Unknown,
+            says: &["does not show a C++ scheduler"],
+        },
+        Case {
+            name: "restarted, a log without pauses",
+            evidence: r#"
+== before
+trtllm_request_success_total{finished_reason="length"} 9
+== after
+trtllm_request_success_total{finished_reason="length"} 2
+== log
+[TRT-LLM] [I] LLM Args:
+backend='pytorch' kv_cache_config=KvCacheConfig(use_kv_cache_manager_v2=False) scheduler_config=SchedulerConfig(use_python_scheduler=False)
+INFO:     Application startup complete.
+INFO:     127.0.0.1:1 - "POST /v1/completions HTTP/1.1" 200 OK
+"#,
+            status: Status::Unknown,
+            says: &["restarted"],
         },
         Case {
             name: "prompts prefilled again",

@@ -92,8 +92,9 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         spread(&a.1).partial_cmp(&spread(&b.1)).unwrap_or(std::cmp::Ordering::Equal)
     });
     let Some((replica, ceiling)) = worst else {
-        let most = usage.replicas.iter().flat_map(|(_, v)| v.iter().flatten().copied());
-        let most = most.fold(0.0, f64::max);
+        let most = fullest_while_busy(&running, &usage).ok_or_else(|| {
+            Missing::lack("no sample shows requests running together with the KV cache's use")
+        })?;
         return Ok(Verdict::pass(format!(
             "the KV cache was never the limit (at most {} in use)",
             percent(most)
@@ -128,6 +129,15 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         count(ceiling.lowest),
         count(ceiling.highest)
     ))))
+}
+
+/// Highest KV use of the samples with requests running.
+fn fullest_while_busy(running: &Track, usage: &Track) -> Option<f64> {
+    let both = |r: usize| {
+        let at = move |i| usage.at(r, i).filter(|_| running.at(r, i).is_some_and(|n| n >= 1.0));
+        (0..usage.times.len()).filter_map(at)
+    };
+    (0..usage.replicas.len()).flat_map(both).reduce(f64::max)
 }
 
 /// Usable blocks of one replica's pool, vLLM: one block is never handed out.
@@ -235,6 +245,36 @@ vllm:kv_cache_usage_perc 0.2
 ",
             status: Status::Pass,
             says: &["never the limit (at most 73% in use)"],
+        },
+        Case {
+            name: "idle whenever it was looked at",
+            evidence: r"
+== before
+vllm:num_requests_running 0
+vllm:kv_cache_usage_perc 0
+== 0
+== 1
+== after
+",
+            status: Status::Unknown,
+            says: &["no sample shows requests running"],
+        },
+        Case {
+            name: "no share",
+            evidence: r"
+== before
+vllm:num_requests_running 0
+vllm:kv_cache_usage_perc 0
+== 0
+vllm:num_requests_running 8
+vllm:kv_cache_usage_perc 97
+== 1
+vllm:num_requests_running 4
+vllm:kv_cache_usage_perc NaN
+== after
+",
+            status: Status::Unknown,
+            says: &["no sample shows requests running"],
         },
         Case {
             name: "within the rounding of a two-decimal gauge",

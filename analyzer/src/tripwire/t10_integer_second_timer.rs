@@ -62,6 +62,7 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     }
     let Windows { inner, outer, .. } = scope.windows()?;
     let inner = (inner.0.max(clock_start(scope)?.unwrap_or(inner.0)), inner.1);
+    scope.covered()?;
     let tokens = scope.counter(Signal::GenerationTokens)?.total;
     let span = |(a, b): (i64, i64)| (b - a) as f64 / 1e9;
     let (shortest, longest) = (span(inner), span(outer));

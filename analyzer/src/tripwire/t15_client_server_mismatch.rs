@@ -18,7 +18,8 @@ tripwire! {
     /// The load tool's completed requests and output tokens against the differences of the server's
     /// counters over the load, allowing for the requests the tool is known to send and leave out of
     /// its result: a test request and warm-ups, read from its output, else from its flags. More
-    /// finished requests, or fewer, is a failure. Tokens that differ by more than the untimed
+    /// finished requests, or fewer, is a failure; requests that the server finished and the load tool
+    /// counts as failed are a warning. Tokens that differ by more than the untimed
     /// requests explain are a warning. A recorder's own probes come before the first reading.
     ///
     /// # What to do
@@ -67,12 +68,23 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         ))));
     }
     let (known, perhaps) = (untimed.known as f64, untimed.perhaps as f64);
-    if extra > known + perhaps {
+    // What the server refused, it did not finish.
+    let refused = scope.counter(Signal::Rejections).map_or(0.0, |rejected| rejected.total);
+    let failed = (result.failed.unwrap_or(0) as f64 - refused).max(0.0);
+    if extra > known + perhaps + failed {
         return Ok(facts(Verdict::fail(format!(
             "the server finished {}, {} more than the load tool sent ({}): other traffic shared it",
             plural(finished, "request"),
-            count(extra - known),
-            count(completed + known)
+            count(extra - known - failed),
+            count(completed + known + failed)
+        ))));
+    }
+    if failed > 0.0 && extra > known {
+        return Ok(facts(Verdict::warn(format!(
+            "the server finished {}, of which the load tool counts {} as completed and {} as failed",
+            plural(finished, "request"),
+            count(completed),
+            count(failed)
         ))));
     }
     if extra > known {
@@ -179,6 +191,21 @@ vllm:generation_tokens_total 9144
 "#,
             status: Status::Fail,
             says: &["finished 532 requests, 500 more"],
+        },
+        Case {
+            name: "finished, and failed in the client's eyes",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":32,"completed":30,"failed":2,"total_output_tokens":3000}
+== before
+vllm:request_success_total{finished_reason="length"} 9
+vllm:generation_tokens_total 144
+== after
+vllm:request_success_total{finished_reason="length"} 41
+vllm:generation_tokens_total 3344
+"#,
+            status: Status::Warn,
+            says: &["finished 32 requests", "30 as completed and 2 as failed"],
         },
         Case {
             name: "more completed than finished",

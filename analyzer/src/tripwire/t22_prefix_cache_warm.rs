@@ -63,6 +63,7 @@ struct Share {
 
 fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     scope.engine()?;
+    scope.covered()?;
     let share = share(scope)?;
     if share.all <= 0.0 {
         return Ok(Verdict::pass("no prompt token was processed").with("prompt_tokens", 0));

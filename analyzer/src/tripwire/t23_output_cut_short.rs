@@ -51,6 +51,7 @@ tripwire! {
 fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     scope.sees_whole_requests()?;
     scope.engine()?;
+    scope.covered()?;
     let reasons = scope.counter_by(Signal::Finished, "finished_reason")?;
     let finished: f64 = reasons.values().sum();
     let tokens = scope

@@ -51,7 +51,7 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     scope.sees_whole_requests()?;
     scope.engine()?;
     // Without it, nothing that is absent below can be told from zero.
-    scope.counter(Signal::Finished)?;
+    let finished = scope.counter(Signal::Finished)?.total;
     let dropped = dropped(scope);
     let total: f64 = dropped.iter().map(|(_, n)| n).sum();
     let words: Vec<String> =
@@ -89,6 +89,14 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             plural(sent, "request"),
             percent(reported / sent)
         ))));
+    }
+    if finished < result.completed as f64 {
+        return Err(Missing::lack(format!(
+            "the server's counters show {} finished of {} that the load tool completed: they do not \
+             show what became of its requests",
+            count(finished),
+            count(result.completed as f64)
+        )));
     }
     let some = if reported > 0.0 { format!("{} failed of", count(reported)) } else { "no failure in".into() };
     Ok(facts(Verdict::pass(format!("{some} {}, and the server agrees", plural(sent, "request")))))
@@ -229,6 +237,18 @@ vllm:request_success_total{finished_reason="length"} 205
 "#,
             status: Status::Pass,
             says: &["no failure in 200 requests"],
+        },
+        Case {
+            name: "a server that was not asked",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":200,"completed":200,"failed":0}
+== before
+vllm:request_success_total{finished_reason="length"} 5
+== after
+"#,
+            status: Status::Unknown,
+            says: &["0 finished of 200"],
         },
         Case {
             name: "no counters",
