@@ -440,7 +440,7 @@ sglang:num_retracted_requests_total{tp_rank="1"} 1
         },
         Case {
             name: "a release without a counter, whose log has lines",
-            evidence: r#"
+            evidence: r"
 == before
 sglang:num_requests_total 1
 sglang:num_running_reqs 0
@@ -451,7 +451,7 @@ sglang:num_requests_total 9
 [2025-05-01 10:01:00] The server is fired up and ready to roll!
 [2025-05-01 10:02:00] Decode batch. #running-req: 8, #token: 900, token usage: 0.99, gen throughput (token/s): 9.1, #queue-req: 0
 [2025-05-01 10:02:01] Decode out of memory happened. #retracted_reqs: 3, #new_token_ratio: 0.2 -> 0.9
-"#,
+",
             status: Status::Fail,
             says: &["3 retractions by the lines of the server log"],
         },
