@@ -17,7 +17,8 @@ not edit it.
 
 In the tables of signals, the newest name of a metric stands first and older names follow. *Reads 0
 beside* names metrics of the same writer: while one of them is exported and the signal is not, the
-signal reads 0. A signal without such a witness is unknown while it is absent.
+signal reads 0. A signal without such a witness is unknown while it is absent; so is a gauge of
+requests running or waiting or of the KV cache's use while another of the three is exported.
 ";
 
 fn code<T: AsRef<str>>(texts: &[T]) -> String {
@@ -89,7 +90,11 @@ fn signal(metric: &Metric) -> String {
         all.extend(letter.to_lowercase());
         all
     });
-    format!("| {words} | {} | {} | {added} |\n", code(metric.names), code(metric.witnesses))
+    let but = metric.not_in.as_ref().map_or(String::new(), |old| {
+        format!(", not in releases that have {} and lack {}", code(&[old.has]), code(old.lacks))
+    });
+    let (names, witnesses) = (code(metric.names), code(metric.witnesses));
+    format!("| {words} | {names} | {witnesses}{but} | {added} |\n")
 }
 
 fn log(engine: &str) -> String {
