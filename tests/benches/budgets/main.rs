@@ -11,6 +11,7 @@
 )]
 
 mod exposition;
+mod log;
 mod process;
 
 use exposition::Exposition;
@@ -36,6 +37,7 @@ fn main() {
     ten_minutes(&exposition, &bundle);
     check(&bundle);
     report(&bundle, scratch.path());
+    log::scan(scratch.path());
     process::watch(&exposition, scratch.path());
 }
 
