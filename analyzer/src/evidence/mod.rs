@@ -96,6 +96,8 @@ pub struct Source {
     pub name: String,
     /// `engine`, `prefill`, `decode`… Counts are summed inside one role only.
     pub role: String,
+    /// `exposition`, `gpu`, `host`, `process`, `network`, `log` or `file`; empty for what is no bundle.
+    pub kind: String,
     /// Replica group; sources of one group and role are replicas.
     pub group: Option<String>,
     /// The engine its metrics belong to.

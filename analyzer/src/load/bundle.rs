@@ -171,6 +171,7 @@ impl Reader {
         source.engine = record.engine.as_deref().and_then(Engine::named);
         source.name = record.name;
         source.role = record.role;
+        source.kind = record.kind;
         source.group = record.group;
     }
 

@@ -142,7 +142,8 @@ fn first_caught<'a>(views: &'a [View<'_>]) -> &'a str {
     views.iter().find(|view| worst(view) == most).map_or("", |view| view.key.as_str())
 }
 
-/// A view for each load point, and one for what concerns a run as a whole where its points are named.
+/// A view for each load point, and one for what concerns a run as a whole; they are the same where a
+/// run has one point.
 fn views<'a>(judged: &'a [Judged<'_>]) -> Vec<View<'a>> {
     let several = judged.len() > 1;
     let mut views = Vec::new();
@@ -154,17 +155,22 @@ fn views<'a>(judged: &'a [Judged<'_>]) -> Vec<View<'a>> {
             Some(_) => "the whole run".into(),
         };
         let points = judged.run.map_or(&[][..], |run| &run.points);
+        if let [only] = points {
+            let findings = judged.findings.iter().collect();
+            views.push(view(judged.run, Some(only), findings, whole));
+            continue;
+        }
         for point in points {
             let findings = of(&judged.findings, point.name.as_deref());
-            let name = match (&point.name, &input) {
-                (Some(name), Some(input)) if several => format!("{input}: {name}"),
-                (Some(name), _) => name.clone(),
-                (None, _) => whole.clone(),
+            let name = point.name.as_deref().unwrap_or("the whole recording");
+            let name = match &input {
+                Some(input) if several => format!("{input}: {name}"),
+                _ => name.to_owned(),
             };
             views.push(view(judged.run, Some(point), findings, name));
         }
         let findings = of(&judged.findings, None);
-        if !findings.is_empty() && points.iter().all(|point| point.name.is_some()) {
+        if !findings.is_empty() {
             views.push(view(judged.run, None, findings, whole));
         }
     }

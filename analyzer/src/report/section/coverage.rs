@@ -59,8 +59,11 @@ pub(in crate::report) fn section(runs: &[&Run]) -> Markup {
 
 /// `named`: rows say which run they are of.
 fn rows(run: &Run, named: bool) -> Vec<(Shown, [Cell; 6])> {
-    let observed = |source: &&Source| !matches!(source.role.as_str(), "client" | "host");
-    let sources: Vec<&Source> = run.sources.iter().filter(observed).collect();
+    // Logs, processes and the host are columns of what was read, not rows of their own.
+    let read = |source: &&Source| {
+        matches!(source.kind.as_str(), "" | "exposition") && !source.role.is_empty()
+    };
+    let sources: Vec<&Source> = run.sources.iter().filter(read).collect();
     if sources.is_empty() {
         return vec![(super::head::input(run), cells(run, None))];
     }
@@ -118,9 +121,9 @@ fn during_load(run: &Run, log: &Log) -> bool {
 }
 
 fn gpu(run: &Run) -> Cell {
-    let series = run.sources.iter().flat_map(|source| source.full.names());
-    let series =
-        series.filter(|name| name.starts_with("gpu_") || name.starts_with("DCGM_")).count();
+    let own = |source: &Source, name: &str| source.kind == "gpu" || name.starts_with("DCGM_");
+    let of = |source: &Source| source.full.names().filter(|name| own(source, name)).count();
+    let series: usize = run.sources.iter().map(of).sum();
     match (series, run.gates.len(), run.form) {
         (0, 0, Form::Bundle) => Cell::Missing(WATCH_GPU),
         (0, 0, _) => Cell::Never,

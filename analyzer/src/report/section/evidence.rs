@@ -1,7 +1,7 @@
 //! The evidence itself: what the input holds, and what it does not.
 
 use super::bytes;
-use crate::evidence::{Account, Form, Recording, Run};
+use crate::evidence::{Account, Form, Recording, Run, Source};
 use crate::number;
 use crate::report::shown::Shown;
 use inferlint_schema::container::{Seal, Segment};
@@ -23,7 +23,7 @@ pub(in crate::report) fn section(runs: &[&Run]) -> Markup {
 fn of(run: &Run) -> Markup {
     html! {
         h3 { (super::head::input(run)) ", " (form(run.form)) }
-        @if !run.sources.is_empty() { (sources(run)) }
+        @if run.sources.iter().any(read) { (sources(run)) }
         @if !run.logs.is_empty() { (logs(run)) }
         @if let Some(account) = &run.account { (file(account)) (gaps(account)) (kinds(account)) }
         @if !run.notes.is_empty() {
@@ -40,6 +40,11 @@ fn form(form: Form) -> &'static str {
     }
 }
 
+/// True for a source with readings; a log is a source too.
+fn read(source: &Source) -> bool {
+    !source.full.is_empty() || source.summed.is_some()
+}
+
 fn sources(run: &Run) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="Metrics that were read" {
@@ -52,7 +57,7 @@ fn sources(run: &Run) -> Markup {
                     th.n scope="col" { "median reading took" }
                 } }
                 tbody {
-                    @for source in run.sources.iter().take(ROWS) {
+                    @for source in run.sources.iter().filter(|source| read(source)).take(ROWS) {
                         (row(&Shown::name(&source.name), &source.role, &source.full))
                         @if let Some(summed) = &source.summed {
                             (row(&Shown::name(&format!("{} (sums over replicas)", source.name)), &source.role, summed))

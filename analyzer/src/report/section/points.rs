@@ -10,8 +10,8 @@ const ROWS: usize = 200;
 
 /// What the rows are.
 pub(in crate::report) fn title(views: &[View<'_>]) -> &'static str {
-    let named = |view: &View<'_>| view.point.is_some_and(|point| point.name.is_some());
-    if views.iter().any(named) { "Load points" } else { "Runs" }
+    let several = |view: &View<'_>| view.run.is_some_and(|run| run.points.len() > 1);
+    if views.iter().any(several) { "Load points" } else { "Runs" }
 }
 
 /// The table; each cell leads to its verdict.
