@@ -4,18 +4,13 @@
 //! A log is read once, in order, by [`read`] (a file) or line by line through [`Scanner`] (a
 //! bundle's log records). [`facts::BootFacts`] holds what was read, each fact with its line;
 //! [`ServerLog::conclude`] names the failure, if there was one. One file an engine says what its
-//! lines look like; adding an engine adds one file and one entry in [`GRAMMARS`].
+//! lines look like; adding an engine adds one file and one line in [`GRAMMARS`].
 
 pub mod facts;
 pub(crate) mod grammar;
 pub(crate) mod line;
-mod llamacpp;
 pub(crate) mod pyrepr;
 mod reader;
-mod sglang;
-mod tgi;
-mod trtllm;
-mod vllm;
 
 use std::io::Read;
 use std::sync::LazyLock;
@@ -30,9 +25,24 @@ use self::reader::{Vocabulary, Wanted};
 use crate::failure::watch::{self, History, Watch};
 use crate::failure::{Aside, Conclusion};
 
-/// Every engine whose log is known.
-pub(crate) static GRAMMARS: [&Grammar; 5] =
-    [&vllm::VLLM, &sglang::SGLANG, &trtllm::TRTLLM, &llamacpp::LLAMACPP, &tgi::TGI];
+/// Lists the engines whose logs are known once.
+macro_rules! grammars {
+    ($($module:ident $name:ident),* $(,)?) => {
+        $( mod $module; )*
+
+        /// Every engine whose log is known.
+        pub(crate) static GRAMMARS: [&Grammar; [$( stringify!($module) ),*].len()] =
+            [$( &$module::$name ),*];
+    };
+}
+
+grammars! {
+    vllm VLLM,
+    sglang SGLANG,
+    trtllm TRTLLM,
+    llamacpp LLAMACPP,
+    tgi TGI,
+}
 
 /// The grammar of an engine, by its name.
 pub(crate) fn grammar_of(engine: &str) -> Option<&'static Grammar> {

@@ -4,13 +4,8 @@
 //! which series of a metric may be added, and which sibling proves that an absent series reads 0.
 //! One file an engine.
 
-mod llamacpp;
 #[cfg(test)]
 mod page;
-mod sglang;
-mod tgi;
-mod trtllm;
-mod vllm;
 
 use inferlint_schema::engine as identity;
 
@@ -157,9 +152,23 @@ pub struct Engine {
     pub metrics: &'static [Metric],
 }
 
-/// Every engine.
-pub static ENGINES: &[&Engine] =
-    &[&vllm::VLLM, &sglang::SGLANG, &trtllm::TRTLLM, &llamacpp::LLAMACPP, &tgi::TGI];
+/// Lists the engines once, in the order of their identities.
+macro_rules! engines {
+    ($($module:ident $name:ident),* $(,)?) => {
+        $( mod $module; )*
+
+        /// Every engine.
+        pub static ENGINES: &[&Engine] = &[$( &$module::$name ),*];
+    };
+}
+
+engines! {
+    vllm VLLM,
+    sglang SGLANG,
+    trtllm TRTLLM,
+    llamacpp LLAMACPP,
+    tgi TGI,
+}
 
 impl Engine {
     /// The engine of that short name.

@@ -4,11 +4,6 @@
 //! What the numbers and log lines of an engine mean is the analyzer's knowledge, not this module's.
 
 mod command;
-mod llamacpp;
-mod sglang;
-mod tgi;
-mod trtllm;
-mod vllm;
 
 pub use command::Command;
 use memchr::memmem;
@@ -50,9 +45,23 @@ pub struct EngineIdentity {
     pub log_marks: &'static [&'static str],
 }
 
-/// Every engine that is recognised.
-pub static ENGINES: &[&EngineIdentity] =
-    &[&vllm::VLLM, &sglang::SGLANG, &trtllm::TRTLLM, &llamacpp::LLAMACPP, &tgi::TGI];
+/// Lists the engines once: the module and its identity.
+macro_rules! engines {
+    ($($module:ident $name:ident),* $(,)?) => {
+        $( mod $module; )*
+
+        /// Every engine that is recognised.
+        pub static ENGINES: &[&EngineIdentity] = &[$( &$module::$name ),*];
+    };
+}
+
+engines! {
+    vllm VLLM,
+    sglang SGLANG,
+    trtllm TRTLLM,
+    llamacpp LLAMACPP,
+    tgi TGI,
+}
 
 /// Bytes at the beginning of a log in which the engine is looked for.
 const LOG_BYTES: usize = 1 << 20;
