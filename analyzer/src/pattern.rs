@@ -39,6 +39,11 @@ impl fmt::Debug for Pattern {
 pub(crate) struct Found<'t>(Captures<'t>);
 
 impl<'t> Found<'t> {
+    /// Where it stands, in bytes.
+    pub(crate) fn span(&self) -> std::ops::Range<usize> {
+        self.0.get(0).map_or(0..0, |all| all.range())
+    }
+
     /// A named part; none as well when it would cut a character in two.
     pub(crate) fn part(&self, name: &str) -> Option<&'t str> {
         str::from_utf8(self.0.name(name)?.as_bytes()).ok()

@@ -7,6 +7,7 @@ mod sglang;
 mod trtllm;
 mod vllm;
 
+use crate::boot::pyrepr;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -76,6 +77,31 @@ pub fn params(argv: &[String]) -> BTreeMap<String, String> {
     params
 }
 
+/// The parameters that a load tool's output names: the three engines' own tools print all their
+/// arguments, defaults too, as `Namespace(…)`.
+pub fn printed_params(output: &str) -> BTreeMap<String, String> {
+    let printed = output.lines().find_map(|line| line.get(line.find("Namespace(")?..));
+    let pairs: BTreeMap<String, String> = pyrepr::pairs(printed.unwrap_or_default())
+        .into_iter()
+        .filter(|(_, value)| value != "None")
+        .collect();
+    // The lengths of random data have defaults that other data sets do not follow.
+    let random = pairs.get("dataset_name").is_some_and(|name| name.starts_with("random"));
+    let mut params = BTreeMap::new();
+    for (name, flags) in FLAGS {
+        let own = |flag: &&&str| random || !flag.starts_with("--random");
+        let value = flags
+            .iter()
+            .rev()
+            .filter(own)
+            .find_map(|flag| pairs.get(&flag.trim_start_matches('-').replace('-', "_")));
+        if let Some(value) = value {
+            params.insert((*name).to_owned(), value.clone());
+        }
+    }
+    params
+}
+
 /// Requests that a load tool sends and leaves out of its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Untimed {
@@ -111,11 +137,18 @@ impl ClientResult {
         }
     }
 
+    /// Whether the tool is SGLang's: its random lengths reach down to their range ratio.
+    pub fn is_sglang(&self) -> bool {
+        self.tool == sglang::TOOL
+    }
+
     /// Reads a result file: the last document of a known format.
     ///
     /// # Errors
     /// In words, when nothing in it is the result of a tool that is known.
     pub fn parse(text: &str) -> Result<Self, String> {
+        // Shells of Windows put a byte order mark before what they redirect.
+        let text = text.trim_start_matches('\u{feff}');
         let (clean, not_finite) = without_bare_constants(text);
         let mut found = None;
         let mut documents = 0;
@@ -158,7 +191,7 @@ fn announced(output: &str) -> u64 {
 }
 
 /// Replaces `NaN`, `Infinity` and `-Infinity` outside strings by `null`, and counts them.
-fn without_bare_constants(text: &str) -> (String, usize) {
+pub(crate) fn without_bare_constants(text: &str) -> (String, usize) {
     let mut out = String::with_capacity(text.len());
     let mut replaced = 0;
     let mut rest = text;
@@ -257,6 +290,27 @@ mod tests {
             params,
             [("concurrency".into(), "32".into()), ("num_prompts".into(), "48".into())]
         );
+    }
+
+    #[test]
+    fn the_output_names_what_was_asked() {
+        let output = |dataset: &str| {
+            let lengths = "input_len=None, random_input_len=88, random_output_len=1000";
+            format!("INFO x\nNamespace(dataset_name='{dataset}', max_concurrency=32, {lengths})\n")
+        };
+        let random = printed_params(&output("random"));
+        let of = |key: &str| random.get(key).map(String::as_str);
+        assert_eq!((of("concurrency"), of("output_len")), (Some("32"), Some("1000")));
+        assert_eq!(of("num_prompts"), None);
+        let other = printed_params(&output("sharegpt"));
+        assert_eq!((other.get("output_len"), other.len()), (None, 2));
+        assert!(printed_params("nothing here").is_empty());
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_a_result() {
+        let text = "\u{feff}{\"backend\":\"vllm\",\"num_prompts\":4,\"completed\":4}";
+        assert_eq!(ClientResult::parse(text).unwrap().completed, 4);
     }
 
     #[test]

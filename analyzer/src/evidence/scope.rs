@@ -228,6 +228,11 @@ impl<'a> Scope<'a> {
         Ok(total)
     }
 
+    /// The replicas behind the addresses of the group, by the engine's label for them.
+    pub fn replica_labels(&self) -> BTreeSet<&'a str> {
+        self.sources().flat_map(|(_, source)| replica_labels(source)).collect()
+    }
+
     /// A label of an info metric, e.g. `num_gpu_blocks` of `vllm:cache_config_info`, from the newest
     /// reading that has it.
     pub fn info(&self, metric: &str, key: &str) -> Option<&'a str> {
@@ -497,47 +502,40 @@ impl<'a> Series<'a> {
 
     /// The columns of `name` that are to be added, by replica.
     fn by_replica(&self, name: &str) -> BTreeMap<String, Vec<usize>> {
+        let all = self.recording.columns();
+        let label = |column: usize, key: &str| all.get(column).and_then(|c| c.series.label(key));
+        let mut columns: Vec<usize> =
+            (0..all.len()).filter(|&i| all.get(i).is_some_and(|c| c.series.name == name)).collect();
+        if let Some(total) = self.engine.total_label
+            && columns.iter().any(|&column| label(column, total) == Some(""))
+        {
+            columns.retain(|&column| label(column, total).is_none_or(str::is_empty));
+        }
         let mut out: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for column in self.picked(name) {
-            let Some(found) = self.recording.columns().get(column) else { continue };
-            let key = self.engine.replica_label.and_then(|label| found.series.label(label));
+        for column in columns {
+            let key = self.engine.replica_label.and_then(|key| label(column, key));
             out.entry(key.unwrap_or_default().to_owned()).or_default().push(column);
         }
-        out
-    }
-
-    fn picked(&self, name: &str) -> Vec<usize> {
-        let mut columns: Vec<(usize, &[(String, String)])> = Vec::new();
-        for (i, column) in self.recording.columns().iter().enumerate() {
-            if column.series.name == name {
-                columns.push((i, &column.series.labels));
-            }
-        }
-        let label = |labels: &[(String, String)], key: &str| -> Option<String> {
-            labels.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone())
+        let number = |column: usize, key: &str| -> i64 {
+            label(column, key).and_then(|value| value.parse().ok()).unwrap_or(0)
         };
-        if let Some(total) = self.engine.total_label
-            && columns.iter().any(|(_, labels)| label(labels, total).is_some_and(|v| v.is_empty()))
-        {
-            columns.retain(|(_, labels)| label(labels, total).is_none_or(|v| v.is_empty()));
-        }
-        let number = |labels: &[(String, String)], key: &str| -> i64 {
-            label(labels, key).and_then(|v| v.parse().ok()).unwrap_or(0)
-        };
-        match self.metric.pick {
-            Pick::All => {}
-            Pick::LowestOf(keys) => {
-                for key in keys {
-                    let lowest = columns.iter().map(|(_, labels)| number(labels, key)).min();
-                    columns.retain(|(_, labels)| Some(number(labels, key)) == lowest);
+        // Within a replica: with attention data parallelism each has ranks of its own.
+        for columns in out.values_mut() {
+            match self.metric.pick {
+                Pick::All => {}
+                Pick::LowestOf(keys) => {
+                    for key in keys {
+                        let lowest = columns.iter().map(|&column| number(column, key)).min();
+                        columns.retain(|&column| Some(number(column, key)) == lowest);
+                    }
+                }
+                Pick::HighestOf(key) => {
+                    let highest = columns.iter().map(|&column| number(column, key)).max();
+                    columns.retain(|&column| Some(number(column, key)) == highest);
                 }
             }
-            Pick::HighestOf(key) => {
-                let highest = columns.iter().map(|(_, labels)| number(labels, key)).max();
-                columns.retain(|(_, labels)| Some(number(labels, key)) == highest);
-            }
         }
-        columns.into_iter().map(|(i, _)| i).collect()
+        out
     }
 
     /// The value of one replica in reading `i`: the sum of its series, 0 where a witness speaks for
@@ -612,10 +610,14 @@ fn is_of(recording: &Recording, release: &Release) -> bool {
 
 /// How many replicas the whole expositions of a source show; 1 where they show none.
 fn replicas_of(source: &Source) -> usize {
-    let Some(label) = source.engine.and_then(|engine| engine.replica_label) else { return 1 };
-    let names: BTreeSet<&str> =
-        source.full.columns().iter().filter_map(|column| column.series.label(label)).collect();
-    names.len().max(1)
+    replica_labels(source).len().max(1)
+}
+
+fn replica_labels(source: &Source) -> BTreeSet<&str> {
+    let Some(label) = source.engine.and_then(|engine| engine.replica_label) else {
+        return BTreeSet::new();
+    };
+    source.full.columns().iter().filter_map(|column| column.series.label(label)).collect()
 }
 
 fn not_exported(engine: &Engine, metric: &Metric) -> Missing {

@@ -187,6 +187,11 @@ const EXAMPLES: &[Example] = &[
         "[TensorRT-LLM][ERROR] CUDA initialization failure with error: 35. CUDA driver version is insufficient for CUDA runtime version\n",
     ),
     boot(
+        "driver_too_old",
+        &["Error 803"],
+        "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling NumCudaDevices() that might have already set an error? Error 803: system has unsupported display driver / cuda driver combination\n",
+    ),
+    boot(
         "cuda_not_initialized",
         &["804"],
         "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 804: forward compatibility was attempted on non supported HW\n",
@@ -499,6 +504,11 @@ const EXAMPLES: &[Example] = &[
         "rpc_timeout",
         &["sample_tokens"],
         "INFO:     Application startup complete.\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] EngineCore encountered a fatal error.\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] TimeoutError: RPC call to sample_tokens timed out.\n",
+    ),
+    boot(
+        "engine_start_timeout",
+        &["within 600 s"],
+        "(APIServer pid=1) TimeoutError: Timed out waiting for engine core processes to start. This is often caused by slow weight loading for large models. Waited 600s (configured by VLLM_ENGINE_READY_TIMEOUT_S). To increase the timeout, set the environment variable: VLLM_ENGINE_READY_TIMEOUT_S=<seconds>\n",
     ),
     boot(
         "engine_start_timeout",

@@ -72,7 +72,13 @@ pub(super) const KINDS: &[Kind] = &[
             r"(?i)(?:engine|startup|initiali[sz]ation|handshake)\b.{0,60}timed out",
             r"(?i)Timeout(?:Error)?.{0,60}(?:engine core|startup|handshake|initiali[sz]ation)",
         ],
-        |t| t.say("the engine was not ready in time", "loading was slower than the limit: raise it (VLLM_ENGINE_READY_TIMEOUT_S) or use faster storage"),
+        |t| {
+            let headline = match t.find(r"(?i)waited (\d+) ?s") {
+                Some(limit) => format!("the engine was not ready in time (within {limit} s)"),
+                None => "the engine was not ready in time".to_owned(),
+            };
+            t.say(&headline, "loading was slower than the limit: raise it (VLLM_ENGINE_READY_TIMEOUT_S) or use faster storage")
+        },
     ),
 ];
 

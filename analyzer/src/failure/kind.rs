@@ -126,9 +126,16 @@ impl<'a> Told<'a> {
         })
     }
 
-    /// The line itself, without source quotes and brackets around it, at most `max` characters.
+    /// The line itself, without the path of its exception's class, at most `max` characters. Where the
+    /// words that decided stand beyond that, the quote begins with them.
     pub(crate) fn quote(&self, max: usize) -> String {
-        shorten(plain(self.text), max)
+        let text = plain(self.text);
+        let end = text.char_indices().nth(max).map_or(text.len(), |(at, _)| at);
+        let decided = self.pattern.find(text).map_or(0..0, |found| found.span());
+        match text.get(decided.start..).filter(|_| decided.start > 0 && decided.end > end) {
+            Some(rest) => format!("…{}", shorten(rest, max.saturating_sub(1))),
+            None => shorten(text, max),
+        }
     }
 
     /// `headline: what the log says; advice`.

@@ -147,7 +147,11 @@ fn metrics(loose: &Loose, run: &mut Run) -> Result<Option<(Source, Edges, bool)>
         // Headers without an engine are older than the tool's support of anything but vLLM.
         let engine = source.engine.or_else(|| Engine::named("vllm"));
         source.engine = engine;
-        source.summed = engine.map(|engine| series.recording(engine, mono));
+        if series.is_empty() {
+            run.notes.push("the file of samples holds none: it was cut before the first".into());
+        } else {
+            source.summed = engine.map(|engine| series.recording(engine, mono));
+        }
     }
     Ok(Some((source, edges, mono)))
 }

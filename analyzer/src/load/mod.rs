@@ -85,6 +85,11 @@ fn finish(run: &mut Run, wanted: Option<&'static Engine>) -> Result<(), InputErr
             format!("leave --engine out, or name it as {}", found.name),
         ));
     }
+    for point in &mut run.points {
+        for (name, value) in crate::client::printed_params(point.output.as_deref().unwrap_or("")) {
+            point.params.entry(name).or_insert(value);
+        }
+    }
     run.engine = found.or(wanted);
     run.running_limit = run.logs.iter().find_map(running_limit);
     let version = run.logs.iter().find_map(|log| log.server.facts.version.as_ref());

@@ -4,6 +4,7 @@
 //! witnesses says what an absent number means.
 
 use super::bytes;
+use crate::client::without_bare_constants;
 use crate::engine::{Engine, Signal};
 use crate::error::InputError;
 use crate::evidence::Recording;
@@ -48,7 +49,9 @@ impl Series {
         let mut series = Self { engine: None, rows: Vec::new(), refused: 0 };
         let mut header = false;
         for line in text.split(|&b| b == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
-            let Ok(Value::Object(map)) = serde_json::from_slice::<Value>(line) else {
+            // Python writes a gauge that has no number as a bare NaN.
+            let (line, _) = without_bare_constants(&String::from_utf8_lossy(line));
+            let Ok(Value::Object(map)) = serde_json::from_str::<Value>(&line) else {
                 series.refused += 1;
                 continue;
             };
@@ -64,7 +67,9 @@ impl Series {
                 values: KEYS.iter().filter_map(|(k, s)| Some((*s, number(k)?))).collect(),
             });
         }
-        if !header || series.rows.is_empty() {
+        // A recording that was cut before its first sample has no more than the header.
+        let began = header || text.trim_ascii().is_empty();
+        if !began || (!header && !series.rows.is_empty()) {
             return Err(InputError::unusable(
                 path,
                 "no samples of the form inferlint.series/1",
@@ -72,6 +77,11 @@ impl Series {
             ));
         }
         Ok(series)
+    }
+
+    /// True without a sample.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
     }
 
     /// True when every sample has a monotonic time.
@@ -107,5 +117,36 @@ impl Series {
             recording.push(t, 0, values.iter().map(|(name, value)| (name.as_bytes(), *value)));
         }
         recording
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(text: &str) -> Result<Series, InputError> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        Series::open(file.path())
+    }
+
+    const HEAD: &str = "{\"schema\": \"inferlint.series/1\", \"engine\": \"vllm\"}\n";
+
+    #[test]
+    fn a_number_that_is_none_leaves_its_sample() {
+        let row = "{\"t_wall\": 1.0, \"running\": 3.0, \"kv_usage\": NaN}\n";
+        let series = open(&format!("{HEAD}{row}")).unwrap();
+        let vllm = Engine::named("vllm").unwrap();
+        let rows: Vec<_> = series.rows(vllm, false).collect();
+        assert_eq!((rows.len(), series.refused), (1, 0));
+        assert_eq!(rows[0].1, [("vllm:num_requests_running", 3.0)]);
+    }
+
+    #[test]
+    fn a_recording_cut_before_its_first_sample_is_empty() {
+        assert!(open(HEAD).unwrap().is_empty());
+        assert!(open("").unwrap().is_empty());
+        assert!(open("{\"running\": 3.0}\n").is_err());
+        assert!(open("no samples").is_err());
     }
 }

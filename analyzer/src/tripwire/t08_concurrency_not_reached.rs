@@ -229,6 +229,22 @@ vllm:num_requests_running{engine="1"} 8
             says: &["32 of 32 requests ran at once"],
         },
         Case {
+            name: "replicas that are ranks of their own",
+            evidence: r#"
+== params
+concurrency=32
+== before
+sglang:num_running_reqs{dp_rank="0",tp_rank="0"} 0
+sglang:num_running_reqs{dp_rank="1",tp_rank="1"} 0
+== 0
+sglang:num_running_reqs{dp_rank="0",tp_rank="0"} 15
+sglang:num_running_reqs{dp_rank="1",tp_rank="1"} 17
+== after
+"#,
+            status: Status::Pass,
+            says: &["32 of 32 requests ran at once"],
+        },
+        Case {
             name: "fewer prompts than the concurrency",
             evidence: r"
 == params

@@ -92,7 +92,7 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     if fits(blocks - 1.0) < readings.len() {
         let other = (1..=LARGEST_DENOMINATOR as u32)
             .map(f64::from)
-            .find(|&denominator| fits(denominator) == readings.len());
+            .find(|&denominator| readings.iter().all(|&share| whole(share, denominator)));
         let other = match other {
             Some(denominator) => format!("1/{} fits all", count(denominator)),
             None => format!("no denominator up to {} does", count(LARGEST_DENOMINATOR)),

@@ -16,7 +16,8 @@ tripwire! {
     /// # How it decides
     /// Cached prompt tokens divided by all prompt tokens of the load, from the first of these that is
     /// exported. vLLM: `prompt_tokens_by_source`, `prompt_tokens_cached`, `prefix_cache_hits` over
-    /// `prefix_cache_queries` (which until 0.26 count a waiting request once a step). SGLang:
+    /// `prefix_cache_queries` (which until 0.26 count a waiting request once a step: there the share
+    /// is judged by the least and the most of the prompt tokens that it can be). SGLang:
     /// `cached_tokens_total`. TensorRT-LLM: `prompt_cached_tokens_total`. A load that declares a shared
     /// prefix may have that share; 5% or more beyond it is a warning.
     ///
@@ -78,8 +79,9 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             .with("declared_ratio", declared.ratio)
             .with("metric", share.metric)
     };
+    let unit = if share.metric.contains(BLOCKS) { "blocks looked up" } else { "prompt tokens" };
     let of = format!(
-        "{} of the prompt tokens ({} of {})",
+        "{} of the {unit} ({} of {})",
         percent(ratio),
         count(share.cached),
         count(share.all)
@@ -91,7 +93,7 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             (_, _, true) => format!("{of} came from a cache; {}", declared.text),
             (_, true, false) => format!("{of} came from a cache"),
             (_, false, false) => {
-                format!("none of the {} prompt tokens came from a cache", count(share.all))
+                format!("none of the {} {unit} came from a cache", count(share.all))
             }
         };
         return Ok(facts(Verdict::pass(message)));
@@ -130,9 +132,38 @@ fn share(scope: &Scope<'_>) -> Result<Share, Missing> {
         Ok(Share { cached: cached.total, all, metric: cached.metric, external: 0.0 })
     };
     share(Signal::CachedPromptTokens, Signal::PromptTokens).or_else(|first: Missing| {
-        share(Signal::PrefixHits, Signal::PrefixQueries).map_err(|_: Missing| first)
+        let found = share(Signal::PrefixHits, Signal::PrefixQueries).map_err(|_: Missing| first)?;
+        looked_up_once(scope, found)
     })
 }
+
+/// Hits and queries of vLLM to 0.26, where a request that waits for blocks, or comes back from a
+/// preemption, is looked up again: of the prompt tokens at least those hits were cached that repeats
+/// cannot account for, and at most as many as there were hits.
+fn looked_up_once(scope: &Scope<'_>, found: Share) -> Result<Share, Missing> {
+    let prompts = scope.counter(Signal::PromptTokens).map_or(f64::NAN, |prompts| prompts.total);
+    let again = found.all - prompts;
+    if found.metric.contains(BLOCKS) || prompts <= 0.0 || again.is_nan() || again <= 0.0 {
+        return Ok(found);
+    }
+    let (least, most) = ((found.cached - again).max(0.0), found.cached.min(prompts));
+    let declared = declared(scope);
+    let beyond = |cached: f64| !declared.shares && cached / prompts - declared.ratio >= WARM;
+    if beyond(least) == beyond(most) {
+        return Ok(Share { cached: if beyond(least) { least } else { most }, all: prompts, ..found });
+    }
+    Err(Missing::lack(format!(
+        "requests that waited were looked up again ({} tokens for {} of prompts): {} to {} of them \
+         came from a cache",
+        count(found.all),
+        count(prompts),
+        percent(least / prompts),
+        percent(most / prompts)
+    )))
+}
+
+/// In the name of the counters of vLLM 0.8, which count blocks.
+const BLOCKS: &str = "gpu_prefix_cache";
 
 /// What the load itself declares to share.
 struct Declared {
@@ -240,6 +271,51 @@ vllm:prefix_cache_hits_total 300
 ",
             status: Status::Warn,
             says: &["30% of the prompt tokens (300 of 1,000)"],
+        },
+        Case {
+            name: "hits of requests that were looked up again and again",
+            evidence: r"
+== before
+vllm:prompt_tokens_total 0
+vllm:prefix_cache_queries_total 0
+vllm:prefix_cache_hits_total 0
+== after
+vllm:prompt_tokens_total 2816
+vllm:prefix_cache_queries_total 500000
+vllm:prefix_cache_hits_total 50000
+",
+            status: Status::Unknown,
+            says: &["looked up again", "0% to 100%"],
+        },
+        Case {
+            name: "more hits than repeats account for",
+            evidence: r"
+== before
+vllm:prompt_tokens_total 0
+vllm:prefix_cache_queries_total 0
+vllm:prefix_cache_hits_total 0
+== after
+vllm:prompt_tokens_total 1000
+vllm:prefix_cache_queries_total 1100
+vllm:prefix_cache_hits_total 400
+",
+            status: Status::Warn,
+            says: &["30% of the prompt tokens (300 of 1,000)"],
+        },
+        Case {
+            name: "counted in blocks",
+            evidence: r"
+== before
+vllm:prompt_tokens_total 0
+vllm:gpu_prefix_cache_queries_total 0
+vllm:gpu_prefix_cache_hits_total 0
+== after
+vllm:prompt_tokens_total 1600
+vllm:gpu_prefix_cache_queries_total 100
+vllm:gpu_prefix_cache_hits_total 40
+",
+            status: Status::Warn,
+            says: &["40% of the blocks looked up (40 of 100)"],
         },
         Case {
             name: "a declared prefix",

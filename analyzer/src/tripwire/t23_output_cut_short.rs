@@ -1,4 +1,5 @@
 use super::Check;
+use crate::client::ClientResult;
 use crate::engine::Signal;
 use crate::evidence::{Missing, Scope};
 use crate::finding::Verdict;
@@ -103,7 +104,8 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
 fn asked(scope: &Scope<'_>, finished: f64) -> Option<f64> {
     let params = &scope.point.params;
     let number = |key: &str| params.get(key).and_then(|value| value.parse::<f64>().ok());
-    let sglang = scope.point.argv.iter().flatten().any(|argument| argument.contains("sglang"));
+    let sglang = scope.point.argv.iter().flatten().any(|argument| argument.contains("sglang"))
+        || scope.result().is_ok_and(ClientResult::is_sglang);
     let range = number("range_ratio").unwrap_or(0.0);
     // vLLM draws from length × (1 ± ratio), SGLang from length × ratio to length.
     let known = if sglang { range == 1.0 } else { range == 0.0 };
@@ -174,6 +176,24 @@ vllm:request_params_max_tokens_count 100
 "#,
             status: Status::Warn,
             says: &["99.5 of 100", "1 request stopped early"],
+        },
+        Case {
+            name: "sglang's lengths reach down to near 0",
+            evidence: r#"
+== params
+output_len=1000
+range_ratio=0.0
+== result
+{"backend":"sglang","completed":10,"total_output_tokens":5000,"total_output_tokens_retokenized":4990}
+== before
+sglang:num_requests_total 0
+sglang:generation_tokens_total 0
+== after
+sglang:num_requests_total 10
+sglang:generation_tokens_total 5000
+"#,
+            status: Status::Pass,
+            says: &["length asked for is not known"],
         },
         Case {
             name: "no length known",

@@ -1,6 +1,6 @@
 use super::Check;
 use crate::engine::Signal;
-use crate::evidence::{Missing, Scope};
+use crate::evidence::{Count, Missing, Scope};
 use crate::finding::Verdict;
 use crate::number::{count, percent, plural};
 
@@ -52,7 +52,7 @@ tripwire! {
 
 fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     scope.engine()?;
-    let tokens = scope.counter(Signal::GenerationTokens)?;
+    let tokens = generated(scope)?;
     let replicas = tokens.replicas.len() as f64;
     if tokens.replicas.len() < 2 {
         return Err(Missing::never("one replica"));
@@ -102,6 +102,24 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     } else {
         Verdict::pass(format!("at most {within}: {figures}"))
     }))
+}
+
+/// Generated tokens by replica. SGLang's front end counts them for all replicas together; its
+/// schedulers count each decoded token (0.5.10 and later).
+fn generated(scope: &Scope<'_>) -> Result<Count, Missing> {
+    let counted = scope.counter(Signal::GenerationTokens)?;
+    let names = scope.replica_labels();
+    let Some(label) = scope.engine()?.replica_label else { return Ok(counted) };
+    if counted.replicas.len() > 1 || names.len() < 2 {
+        return Ok(counted);
+    }
+    let by_mode = scope.counter_by_two(Signal::PromptTokensBySource, "mode", label)?;
+    let decoded = |name: &str| by_mode.get(&("decode".to_owned(), name.to_owned())).copied();
+    let replicas: Vec<(String, f64)> = names
+        .into_iter()
+        .map(|name| (name.to_owned(), decoded(name).unwrap_or(0.0)))
+        .collect();
+    Ok(Count { total: replicas.iter().map(|(_, n)| n).sum(), replicas, metric: counted.metric })
 }
 
 #[cfg(test)]
@@ -158,6 +176,39 @@ sglang:num_requests_total{dp_rank="1"} 700
 "#,
             status: Status::Warn,
             says: &["40% off the fair share", "9.5% that chance allows"],
+        },
+        Case {
+            name: "idle, by the schedulers' own counters",
+            evidence: r#"
+== before
+sglang:num_running_reqs{dp_rank="0"} 0
+sglang:num_running_reqs{dp_rank="1"} 0
+sglang:num_requests_total 0
+sglang:generation_tokens_total 0
+sglang:realtime_tokens_total{dp_rank="0",mode="prefill_compute"} 5
+sglang:realtime_tokens_total{dp_rank="1",mode="prefill_compute"} 5
+== after
+sglang:num_requests_total 48
+sglang:generation_tokens_total 4800
+sglang:realtime_tokens_total{dp_rank="0",mode="decode"} 4800
+"#,
+            status: Status::Fail,
+            says: &["1 of 2 replicas idle", "0: 4,800, 1: 0"],
+        },
+        Case {
+            name: "two replicas and one count for both",
+            evidence: r#"
+== before
+sglang:num_running_reqs{dp_rank="0"} 0
+sglang:num_running_reqs{dp_rank="1"} 0
+sglang:num_requests_total 0
+sglang:generation_tokens_total 0
+== after
+sglang:num_requests_total 48
+sglang:generation_tokens_total 4800
+"#,
+            status: Status::Unknown,
+            says: &["realtime_tokens_total is not exported"],
         },
         Case {
             name: "one replica",
