@@ -14,14 +14,14 @@ use crate::finding::Finding;
 use crate::output::Judged;
 use maud::{Markup, html};
 use section::{
-    View, counts, coverage, evidence, guide, happened, head, points, timeline, verdicts,
+    View, counts, coverage, evidence, guide, happened, head, limits, points, timeline, verdicts,
 };
 use shown::Shown;
 
 /// Most findings on a page; of more the worst are kept.
 const FINDINGS: usize = 200;
 /// Bytes that charts may take of a page, of 2 MB in all.
-const CHART_BYTES: usize = 1_400_000;
+const CHART_BYTES: usize = 1_350_000;
 
 /// The page about everything that was judged.
 pub fn page(judged: &[Judged<'_>]) -> String {
@@ -48,7 +48,7 @@ pub fn page(judged: &[Judged<'_>]) -> String {
                 (coverage::section(&runs))
                 (ran(&runs))
                 @if let [view] = views.as_slice() {
-                    (happened::section(view)) (verdicts::section(view)) (timeline::section(view, &mut room))
+                    (limits::section(view)) (happened::section(view)) (verdicts::section(view)) (timeline::section(view, &mut room))
                 } @else {
                     @for (r, run) in runs.iter().enumerate().filter(|(_, run)| run.points.len() > 1) {
                         (timeline::overview(run, &format!("r{r}"), &mut room))
@@ -128,6 +128,7 @@ fn point(view: &View<'_>, open: &str, room: &mut usize) -> Markup {
     html! {
         details.point id=(view.key) open[view.key == open] {
             summary { h2 { (Shown::name(&view.name)) } (counts(std::slice::from_ref(view))) }
+            (limits::section(view))
             (happened::section(view))
             (verdicts::section(view))
             @if view.point.is_some() { (timeline::section(view, room)) }

@@ -5,6 +5,7 @@ pub(super) mod evidence;
 pub(super) mod guide;
 pub(super) mod happened;
 pub(super) mod head;
+pub(super) mod limits;
 pub(super) mod points;
 pub(super) mod timeline;
 pub(super) mod verdicts;
