@@ -36,6 +36,24 @@ pub(crate) static SGLANG: Grammar = Grammar {
 
 const RULES: &[Rule] = &[
     Rule {
+        // FlashMLA, CUTLASS MLA, DeepSeek V4 (0.5.15).
+        anchor: "page_size to ",
+        forms: &[r"page_size to (?<n>\d+)"],
+        read: page_size_forced,
+    },
+    Rule {
+        // TRT-LLM MLA and MHA, FA4 and others (0.5.15).
+        anchor: "changing page_size from ",
+        forms: &[r"changing page_size from \S+ to (?<n>\d+)"],
+        read: page_size_forced,
+    },
+    Rule {
+        // DeepSeek DSA, diffusion models (0.5.15).
+        anchor: "etting page size to ",
+        forms: &[r"etting page size to (?<n>\d+)"],
+        read: page_size_forced,
+    },
+    Rule {
         anchor: "server_args=",
         forms: &[r"server_args=(?<args>\{.*|ServerArgs\(.*)"],
         read: arguments,
@@ -181,6 +199,10 @@ const RULES: &[Rule] = &[
     },
 ];
 
+fn page_size_forced(r: &mut Reading<'_>, c: &Found<'_>) {
+    last(&mut r.facts.block_size_forced, whole(c, "n"), r.line);
+}
+
 fn arguments(r: &mut Reading<'_>, c: &Found<'_>) {
     if r.facts.arguments.is_some() {
         return;
@@ -193,6 +215,10 @@ fn arguments(r: &mut Reading<'_>, c: &Found<'_>) {
     first(&mut r.facts.pipeline_parallel, number("pp_size"), r.line);
     first(&mut r.facts.data_parallel, number("dp_size"), r.line);
     first(&mut r.facts.block_size, number("page_size"), r.line);
+    // Printed after the engine's own changes: what it did not change was asked for.
+    if r.facts.block_size_forced.is_none() {
+        first(&mut r.facts.block_size_asked, number("page_size"), r.line);
+    }
     first(&mut r.facts.running_limit_asked, number("max_running_requests"), r.line);
     first(&mut r.facts.device, arguments.get("device").map(str::to_uppercase), r.line);
     // Printed after the choice (0.5.20): then it repeats the choice and nothing was asked for.

@@ -196,6 +196,29 @@ vllm:cache_config_info{block_size="784",num_gpu_blocks="43"} 1
             says: &["blocks of 1 token"],
         },
         Case {
+            name: "pages as asked for",
+            evidence: "
+== log
+[2026-10-01 01:12:35] server_args={'model_path': '/m', 'page_size': 64, 'device': 'cuda'}
+== before
+sglang:page_size{tp_rank=\"0\"} 64
+",
+            status: Status::Pass,
+            says: &["blocks of 64 tokens", "64 asked for"],
+        },
+        Case {
+            name: "pages forced by the backend",
+            evidence: "
+== log
+[2026-10-01 01:12:34] FlashMLA only supports a page_size of 64, change page_size to 64.
+[2026-10-01 01:12:35] server_args={'model_path': '/m', 'page_size': 64, 'device': 'cuda'}
+== before
+sglang:page_size{tp_rank=\"0\"} 64
+",
+            status: Status::Warn,
+            says: &["64 tokens (forced by the engine)", "not of 1 (by default)"],
+        },
+        Case {
             name: "tensorrt's default",
             evidence: "== before\ntrtllm_kv_cache_tokens_per_block 32\n",
             status: Status::Pass,
