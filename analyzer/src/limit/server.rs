@@ -123,6 +123,12 @@ vllm:kv_cache_usage_perc 0.1
 == 0
 vllm:num_requests_running 9
 vllm:num_requests_waiting 2
+== 1
+vllm:num_requests_running 8
+== 2
+vllm:num_requests_running 9
+== 3
+vllm:num_requests_running 8
 == after
 "#,
             tone: Some(Tone::Limit),
