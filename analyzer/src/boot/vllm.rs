@@ -136,11 +136,16 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
-        // V0, and the executors of 0.8: `# GPU blocks: 27123, # CPU blocks: 2048`.
+        // V0, and the executors of 0.8: `# GPU blocks: 27123, # CPU blocks: 2048`. Tokens are not said;
+        // a block has 16 where no other size was asked for.
         anchor: " blocks: ",
         forms: &[r"# (?<device>\w+) blocks: (?<n>\d+), # CPU blocks"],
         read: |r, c| {
             last(&mut r.facts.pool_blocks, whole(c, "n"), r.line);
+            let size = r.facts.block_size_asked.as_ref().map_or(16, |size| size.value);
+            if let Some(tokens) = whole(c, "n").and_then(|n| n.checked_mul(size)) {
+                r.pool(tokens);
+            }
             first(&mut r.facts.device, text(c, "device").map(str::to_uppercase), r.line);
         },
     },

@@ -45,7 +45,7 @@ impl Run {
         let all: BTreeMap<u32, &Process> = self.processes.iter().map(|p| (p.pid, p)).collect();
         let mut found: Vec<Holder> = Vec::new();
         for process in all.values() {
-            let orphan = is_worker(process) && !has_server(process, &all);
+            let orphan = is_worker(process) && has_server(process, &all) == Some(false);
             let bytes: u64 = process.gpu_bytes.iter().flat_map(|gpus| gpus.values()).sum();
             if process.tree == "server" || process.tree == "client" || !(orphan || bytes > 0) {
                 continue;
@@ -60,6 +60,17 @@ impl Run {
         // Whoever holds most is named first; an orphan before anybody else.
         found.sort_by_key(|holder| (!holder.orphan, std::cmp::Reverse(holder.gpu_mib)));
         found
+    }
+}
+
+impl Run {
+    /// Engine workers of which the processes that were seen do not tell whether a server is above
+    /// them: the table has no parents, or was cut, or they are of another PID namespace.
+    pub fn workers_of_unknown_parents(&self) -> usize {
+        let all: BTreeMap<u32, &Process> = self.processes.iter().map(|p| (p.pid, p)).collect();
+        let unknown =
+            |process: &&&Process| is_worker(process) && has_server(process, &all).is_none();
+        all.values().filter(unknown).count()
     }
 }
 
@@ -79,20 +90,28 @@ fn is_worker(process: &Process) -> bool {
     engine::of_argv(&argv).is_none() && (engine::of_process(&argv).is_some() || titled())
 }
 
-/// Whether the process or one of its ancestors starts a server.
-fn has_server(process: &Process, all: &BTreeMap<u32, &Process>) -> bool {
+/// Whether an ancestor of the process starts a server. `None`: its ancestors are not all there, and
+/// one of the servers that are there may be one of them.
+fn has_server(process: &Process, all: &BTreeMap<u32, &Process>) -> Option<bool> {
     let mut at = process.ppid;
     // A forged table may name a loop.
     for _ in 0..64 {
-        let Some(parent) = at.and_then(|pid| all.get(&pid)) else { return false };
-        let argv: Vec<_> = parent.argv.iter().flatten().map(Text::lossy).collect();
-        let argv: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
-        if engine::of_argv(&argv).is_some() {
-            return true;
+        let Some(pid) = at else { break };
+        match all.get(&pid) {
+            // In a container the server itself may be process 1.
+            Some(parent) if starts_server(parent) => return Some(true),
+            Some(parent) => at = parent.ppid,
+            None if pid <= 1 => return Some(false),
+            None => break,
         }
-        at = parent.ppid;
     }
-    false
+    if all.values().any(|process| starts_server(process)) { None } else { Some(false) }
+}
+
+fn starts_server(process: &Process) -> bool {
+    let argv: Vec<_> = process.argv.iter().flatten().map(Text::lossy).collect();
+    let argv: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
+    engine::of_argv(&argv).is_some()
 }
 
 #[cfg(test)]
@@ -144,6 +163,24 @@ mod tests {
                 (31, false, Some(4 << 10))
             ]
         );
+    }
+
+    #[test]
+    fn a_worker_whose_parents_were_not_seen_may_have_a_server() {
+        let mut lone = process(20, 1, &["VLLM::EngineCore"], 0);
+        lone.ppid = None;
+        let server = process(10, 1, &["vllm", "serve", "/m"], 0);
+        let orphans = |processes: Vec<Process>| {
+            let run = Run { processes, ..Run::default() };
+            let orphans = run.holders().iter().filter(|holder| holder.orphan).count();
+            (orphans, run.workers_of_unknown_parents())
+        };
+        assert_eq!(orphans(vec![lone.clone()]), (1, 0));
+        assert_eq!(orphans(vec![lone, server.clone()]), (0, 1));
+        let first = process(1, 0, &["vllm", "serve", "/m"], 0);
+        assert_eq!(orphans(vec![first, process(9, 1, &["VLLM::EngineCore"], 0)]), (0, 0));
+        let cut = process(30, 500, &["VLLM::EngineCore"], 0);
+        assert_eq!(orphans(vec![cut, server]), (0, 1));
     }
 
     #[test]

@@ -40,6 +40,10 @@ pub(crate) fn parse(text: &str) -> (Vec<Process>, Table) {
     let mut table = Table::default();
     let mut section = Section::Processes(None);
     for line in text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()) {
+        if line.contains("NVIDIA-SMI ") {
+            // Pasted without the command.
+            section = Section::Cards;
+        }
         if let Some(command) = line.trim_start().strip_prefix('#') {
             section = Section::of(command);
             table.holders_seen |= matches!(section, Section::Holders);
@@ -50,6 +54,7 @@ pub(crate) fn parse(text: &str) -> (Vec<Process>, Table) {
                 Some(header) => *columns = Some(header),
                 None => processes.extend(columns.as_ref().and_then(|columns| columns.row(line))),
             },
+            Section::Cards if line.starts_with('|') => drawn(line, &mut processes, &mut table),
             Section::Cards => table.cards.extend(card(line)),
             Section::Holders => hold(line, &mut processes),
             Section::Listeners => listen(line, &mut processes),
@@ -161,6 +166,24 @@ fn card(line: &str) -> Option<Card> {
         used_mib: *sizes.first()?,
         total_mib: sizes.get(1).copied(),
     })
+}
+
+/// A line of the table that `nvidia-smi` draws: of a card its second line,
+/// `| N/A   35C    P0   80W /  400W |   73210MiB /  81920MiB |   0%   Default |`, or of a process,
+/// `|    0   N/A  N/A   20411      C   VLLM::EngineCore   73200MiB |`.
+fn drawn(line: &str, processes: &mut Vec<Process>, table: &mut Table) {
+    table.holders_seen |= line.contains("GPU Memory");
+    let fields: Vec<&str> = line.trim_matches('|').split_whitespace().collect();
+    if let Some((_, total)) = line.split_once("MiB /") {
+        let used = fields.iter().find_map(|field| mib(field));
+        let total_mib = total.split('|').next().and_then(mib);
+        let index = u32::try_from(table.cards.len()).unwrap_or(u32::MAX);
+        table.cards.extend(used.map(|used_mib| Card { index, used_mib, total_mib }));
+    } else if let [_, _, _, pid, _, name @ .., used] = fields.as_slice()
+        && mib(used).is_some()
+    {
+        hold(&format!("{pid}, {used}, {}", name.join(" ")), processes);
+    }
 }
 
 /// `22341, 12996 MiB, VLLM::Worker_TP0`

@@ -18,13 +18,17 @@ pub(super) struct Starts<'a> {
 }
 
 impl Starts<'_> {
-    /// For the end of a message.
+    /// For the end of a message: what was left out, and what is not known of the rest.
     pub(super) fn left_out_words(&self) -> String {
-        if self.left_out.is_empty() {
-            String::new()
-        } else {
-            format!("; left out: {}", self.left_out.join(", "))
+        let mut words = String::new();
+        if self.alike.iter().all(|start| start.facts.arguments.is_none()) {
+            words +=
+                "; their logs show no arguments, so that they are of one configuration is assumed";
         }
+        if !self.left_out.is_empty() {
+            words += &format!("; left out: {}", self.left_out.join(", "));
+        }
+        words
     }
 }
 

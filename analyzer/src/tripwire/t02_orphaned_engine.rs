@@ -1,6 +1,6 @@
 use super::Check;
 use crate::evidence::{Missing, Run, Table};
-use crate::finding::Verdict;
+use crate::finding::{Status, Verdict};
 use crate::number::{count, plural};
 use inferlint_schema::engine;
 use inferlint_schema::record::{Gate, Process, Text};
@@ -53,7 +53,14 @@ fn check(run: &Run) -> Result<Verdict, Missing> {
         return Ok(orphaned(run, &orphans));
     }
     if let Some(table) = &run.table {
-        return Ok(on_table(run, table));
+        let verdict = on_table(run, table);
+        return match run.workers_of_unknown_parents() {
+            unknown if unknown > 0 && verdict.status == Status::Pass => Err(Missing::lack(format!(
+                "the process table does not show the parents of {} (save ps -eo pid,ppid,stat,args)",
+                plural(unknown as f64, "engine worker")
+            ))),
+            _ => Ok(verdict),
+        };
     }
     if run.gates.is_empty() {
         return Err(Missing::never("no process table and no look at the GPUs was recorded"));
@@ -233,6 +240,33 @@ pub(super) mod tests {
 ",
             status: Status::Pass,
             says: &["has its server above it"],
+        },
+        Case {
+            name: "a table without parents",
+            evidence: "
+== processes
+USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND
+me            10  1.0  1.0 200000 90000 ?        Sl   10:00   0:09 vllm serve /m
+me            20 99.0  4.0 200000 90000 ?        Rl   10:00  12:00 VLLM::EngineCore
+",
+            status: Status::Unknown,
+            says: &["parents of 1 engine worker"],
+        },
+        Case {
+            name: "memory that the whole table of nvidia-smi shows",
+            evidence: "
+== processes
+# ps -eo pid,ppid,args
+  PID  PPID COMMAND
+    1     0 /bin/bash
+# nvidia-smi
+|   0  NVIDIA A100-SXM4-80GB          On  |   00000000:41:00.0 Off |                    0 |
+| N/A   35C    P0             80W /  400W |   73210MiB /  81920MiB |      0%      Default |
+|  GPU   GI   CI              PID   Type   Process name                        GPU Memory |
+|  No running processes found                                                             |
+",
+            status: Status::Fail,
+            says: &["73,210 of 81,920 MiB of GPU 0", "no process here owns them"],
         },
         Case {
             name: "gpus that cannot be read",

@@ -139,6 +139,22 @@ pub(super) mod tests {
             says: &["2 starts, each with 32,096 tokens"],
         },
         Case {
+            name: "two levels of V0, in blocks, and no arguments to compare",
+            evidence: r"
+== log
+INFO 05-05 10:00:18 [llm_engine.py:240] Initializing a V0 LLM engine (v0.8.5) with config: model='/m', dtype=torch.bfloat16
+INFO 05-05 10:00:46 [executor_base.py:112] # cuda blocks: 2021, # CPU blocks: 2048
+INFO:     Application startup complete.
+== next start
+== log
+INFO 05-05 11:00:18 [llm_engine.py:240] Initializing a V0 LLM engine (v0.8.5) with config: model='/m', dtype=torch.bfloat16
+INFO 05-05 11:00:46 [executor_base.py:112] # cuda blocks: 2993, # CPU blocks: 2048
+INFO:     Application startup complete.
+",
+            status: Status::Warn,
+            says: &["32,336 and 47,888 tokens", "2,021 against 2,993 blocks of 16", "no arguments"],
+        },
+        Case {
             name: "one start only",
             evidence: "== log\nINFO:     Application startup complete.\n",
             status: Status::NotApplicable,

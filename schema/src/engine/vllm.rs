@@ -40,7 +40,8 @@ pub(super) static VLLM: EngineIdentity = EngineIdentity {
         "(APIServer pid=",
         "(EngineCore",
         "vLLM API server version",
-        "Initializing a V1 LLM engine",
+        // V0 and V1; the same words since 0.4.
+        "LLM engine (v",
         "non-default args: {",
         "] vLLM ",
         "[vllm",
