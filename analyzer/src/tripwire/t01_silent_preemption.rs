@@ -250,9 +250,9 @@ fn paused(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     let tokens = witness.map_or(String::new(), |(prefilled, prompts)| {
         format!("; {} tokens prefilled for {} of prompts", count(prefilled), count(prompts))
     });
-    let shown = scope.track(Signal::Paused).map_or(0.0, |track| {
-        track.total().iter().flatten().copied().fold(0.0, f64::max)
-    });
+    let shown = scope
+        .track(Signal::Paused)
+        .map_or(0.0, |track| track.total().iter().flatten().copied().fold(0.0, f64::max));
     if pauses.lines > 0 && one_point {
         return Ok(Verdict::fail(format!(
             "{} by \"request ID … -> pause\" lines of the log, no counter shows them{tokens}",
@@ -278,14 +278,11 @@ fn paused(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             .with("prefilled_tokens", prefilled)
             .with("prompt_tokens", prompts))
         }
-        Some((prefilled, prompts)) if prompts > 0.0 && prefilled == prompts => {
-            Ok(Verdict::pass(format!(
-                "no pause: {} prompt tokens, each prefilled once",
-                count(prompts)
-            ))
-            .with("prefilled_tokens", prefilled)
-            .with("prompt_tokens", prompts))
-        }
+        Some((prefilled, prompts)) if prompts > 0.0 && prefilled == prompts => Ok(Verdict::pass(
+            format!("no pause: {} prompt tokens, each prefilled once", count(prompts)),
+        )
+        .with("prefilled_tokens", prefilled)
+        .with("prompt_tokens", prompts)),
         _ if pauses.believed && pauses.lines == 0 => Ok(Verdict::pass(format!(
             "no pause: the C++ scheduler logs each at INFO and the log has none{tokens}"
         ))

@@ -55,10 +55,12 @@ fn check(run: &Run) -> Result<Verdict, Missing> {
     if let Some(table) = &run.table {
         let verdict = on_table(run, table);
         return match run.workers_of_unknown_parents() {
-            unknown if unknown > 0 && verdict.status == Status::Pass => Err(Missing::lack(format!(
-                "the process table does not show the parents of {} (save ps -eo pid,ppid,stat,args)",
-                plural(unknown as f64, "engine worker")
-            ))),
+            unknown if unknown > 0 && verdict.status == Status::Pass => {
+                Err(Missing::lack(format!(
+                    "the process table does not show the parents of {} (save ps -eo pid,ppid,stat,args)",
+                    plural(unknown as f64, "engine worker")
+                )))
+            }
             _ => Ok(verdict),
         };
     }
@@ -213,7 +215,12 @@ pub(super) mod tests {
 21, 12996 MiB, VLLM::Worker_TP0
 ",
             status: Status::Fail,
-            says: &["2 engine workers", "20 VLLM::EngineCore", "21 VLLM::Worker_TP0, 12,996 MiB", "miss 2"],
+            says: &[
+                "2 engine workers",
+                "20 VLLM::EngineCore",
+                "21 VLLM::Worker_TP0, 12,996 MiB",
+                "miss 2",
+            ],
         },
         Case {
             name: "memory that nobody here owns",

@@ -59,7 +59,11 @@ fn check(runs: &[Run]) -> Result<Verdict, Missing> {
         return Err(Missing::lack("no start shows a pool"));
     };
     let evidence = |verdict: Verdict| {
-        let pools: Vec<_> = starts.alike.iter().map(|s| json!({"start": s.name, "tokens": pool(s.facts)})).collect();
+        let pools: Vec<_> = starts
+            .alike
+            .iter()
+            .map(|s| json!({"start": s.name, "tokens": pool(s.facts)}))
+            .collect();
         verdict.with("pools", pools).with("left_out", starts.left_out.clone())
     };
     let left_out = starts.left_out_words();
@@ -71,12 +75,17 @@ fn check(runs: &[Run]) -> Result<Verdict, Missing> {
         ))));
     }
     let more = (most as f64 / least.max(1) as f64 - 1.0) * 100.0;
-    let mut levels: Vec<u64> = starts.alike.iter().filter_map(|start| start.facts.pool_tokens()).collect();
+    let mut levels: Vec<u64> =
+        starts.alike.iter().filter_map(|start| start.facts.pool_tokens()).collect();
     levels.sort_unstable();
     levels.dedup();
     let shown: Vec<String> = levels.iter().take(4).map(|tokens| count(*tokens as f64)).collect();
     let blocks = match block_size(low.facts).filter(|size| least % size == 0 && most % size == 0) {
-        Some(size) => format!(", {} against {} blocks of {size}", count((least / size) as f64), count((most / size) as f64)),
+        Some(size) => format!(
+            ", {} against {} blocks of {size}",
+            count((least / size) as f64),
+            count((most / size) as f64)
+        ),
         None => String::new(),
     };
     Ok(evidence(Verdict::warn(format!(
@@ -91,7 +100,11 @@ fn check(runs: &[Run]) -> Result<Verdict, Missing> {
 
 /// Tokens per block, as forced, printed or asked for, else the engine's default.
 fn block_size(facts: &BootFacts) -> Option<u64> {
-    let stated = facts.block_size_forced.as_ref().or(facts.block_size.as_ref()).or(facts.block_size_asked.as_ref());
+    let stated = facts
+        .block_size_forced
+        .as_ref()
+        .or(facts.block_size.as_ref())
+        .or(facts.block_size_asked.as_ref());
     let default = match (facts.engine, facts.device.as_ref().map(|d| d.value.as_str())) {
         (Some("vllm"), Some("CPU")) => Some(128),
         (Some("vllm"), _) => Some(16),

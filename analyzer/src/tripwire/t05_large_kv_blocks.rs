@@ -50,9 +50,8 @@ struct Size {
 fn check(run: &Run) -> Result<Verdict, Missing> {
     let engine = run.engine.ok_or_else(|| Missing::lack("the engine is not known"))?;
     let facts = run.logs.first().map(|log| &log.server.facts);
-    let default = default_size(engine.name, run, facts).ok_or_else(|| {
-        Missing::never(format!("{} has no blocks of a set size", engine.title()))
-    })?;
+    let default = default_size(engine.name, run, facts)
+        .ok_or_else(|| Missing::never(format!("{} has no blocks of a set size", engine.title())))?;
     let by_user = facts.and_then(|facts| facts.block_size_asked.as_ref()).map(|asked| asked.value);
     let asked = by_user.map_or(Size { tokens: default, from: "by default" }, |tokens| Size {
         tokens,

@@ -56,7 +56,9 @@ fn check(run: &Run) -> Result<Verdict, Missing> {
     let asked = asked.or_else(|| asked_by_command(run));
     let Some(asked) = asked else { return not_asked(facts) };
     if facts.backends.is_empty() {
-        return Err(Missing::lack(format!("{asked} was asked for, and the log shows no choice of a backend")));
+        return Err(Missing::lack(format!(
+            "{asked} was asked for, and the log shows no choice of a backend"
+        )));
     }
     let other = facts.backends.iter().find(|chosen| !same(&chosen.value.name, &asked));
     let verdict = match other {
@@ -80,7 +82,9 @@ fn not_asked(facts: &BootFacts) -> Result<Verdict, Missing> {
         )));
     }
     if facts.arguments.is_none() {
-        return Err(Missing::lack("the log shows neither the server's arguments nor a choice of a backend"));
+        return Err(Missing::lack(
+            "the log shows neither the server's arguments nor a choice of a backend",
+        ));
     }
     let verdict = if facts.backends.is_empty() {
         Verdict::pass("no attention backend was asked for; the log does not name the one that runs")
@@ -123,7 +127,12 @@ fn role(role: BackendRole) -> &'static str {
 /// The choices that are as asked, when another is not.
 fn as_asked(log: &Log, asked: &str) -> String {
     match log.server.facts.backends.iter().find(|chosen| same(&chosen.value.name, asked)) {
-        Some(right) => format!("; {} runs {} as asked (line {})", role(right.value.role), right.value.name, right.line),
+        Some(right) => format!(
+            "; {} runs {} as asked (line {})",
+            role(right.value.role),
+            right.value.name,
+            right.line
+        ),
         None => String::new(),
     }
 }
@@ -164,7 +173,10 @@ pub(super) mod tests {
             name: "the drafter got another",
             evidence: ASKED,
             status: Status::Fail,
-            says: &["TRITON_ATTN was asked for, but the draft model runs FLASHINFER (line 6)", "the model runs TRITON_ATTN as asked"],
+            says: &[
+                "TRITON_ATTN was asked for, but the draft model runs FLASHINFER (line 6)",
+                "the model runs TRITON_ATTN as asked",
+            ],
         },
         Case {
             name: "as asked, in other words",
@@ -193,7 +205,12 @@ INFO 05-05 23:28:45 [cuda.py:239] Using Flash Attention backend on V1 engine.
             status: Status::Unknown,
             says: &["fa3 was asked for"],
         },
-        Case { name: "no log", evidence: "== before\nvllm:num_requests_running 0\n", status: Status::Unknown, says: &["--boot-log"] },
+        Case {
+            name: "no log",
+            evidence: "== before\nvllm:num_requests_running 0\n",
+            status: Status::Unknown,
+            says: &["--boot-log"],
+        },
     ];
 
     pub(in crate::tripwire) const MUTATION: Mutation = Mutation {

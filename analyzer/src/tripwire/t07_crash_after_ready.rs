@@ -95,9 +95,12 @@ fn check(run: &Run) -> Result<Verdict, Missing> {
         message += &format!("; {} that it outlived", plural(outlived as f64, "error"));
     }
     if refused > 0 {
-        message += &format!("; {} of refused or abandoned requests", plural(refused as f64, "line"));
+        message +=
+            &format!("; {} of refused or abandoned requests", plural(refused as f64, "line"));
     }
-    Ok(Verdict::pass(message).with("errors_outlived", outlived).with("requests_refused_lines", refused))
+    Ok(Verdict::pass(message)
+        .with("errors_outlived", outlived)
+        .with("requests_refused_lines", refused))
 }
 
 fn failed(probe: &Probe) -> bool {

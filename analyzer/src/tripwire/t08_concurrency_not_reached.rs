@@ -93,7 +93,11 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         ));
     }
     if peak > at_once {
-        let more = format!("up to {} {word} at once, {} asked for{how}", plural(peak, "request"), count(at_once));
+        let more = format!(
+            "up to {} {word} at once, {} asked for{how}",
+            plural(peak, "request"),
+            count(at_once)
+        );
         return Ok(facts(Verdict::pass(more)));
     }
     if peak >= at_once {

@@ -54,9 +54,10 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     scope.sees_whole_requests()?;
     let engine = scope.engine()?;
     let result = scope.result()?;
-    let duration = result.duration_s.filter(|d| *d > 0.0).ok_or_else(|| {
-        Missing::lack(format!("the result of {} has no duration", result.tool))
-    })?;
+    let duration = result
+        .duration_s
+        .filter(|d| *d > 0.0)
+        .ok_or_else(|| Missing::lack(format!("the result of {} has no duration", result.tool)))?;
     if let Some(reason) = engine.gauges_lag {
         return Err(Missing::lack(format!("{reason}: they do not show when the load ran")));
     }
@@ -76,11 +77,7 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             .with("client_tokens_per_s", tokens / duration)
             .with("active_tokens_per_s_least", tokens / longest)
     };
-    let active = format!(
-        "the server worked {} to {} s",
-        grouped(shortest, 1),
-        grouped(longest, 1)
-    );
+    let active = format!("the server worked {} to {} s", grouped(shortest, 1), grouped(longest, 1));
     if duration < shortest * (1.0 - SLACK_RATIO) {
         return Ok(facts(Verdict::warn(format!(
             "the load tool timed {} s, but {active}: {} is too high, it was {} at most",

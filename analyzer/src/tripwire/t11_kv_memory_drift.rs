@@ -52,7 +52,9 @@ fn check(runs: &[Run]) -> Result<Verdict, Missing> {
     let by_figure = |a: &&super::starts::Start<'_>, b: &&super::starts::Start<'_>| {
         figure(a.facts).total_cmp(&figure(b.facts))
     };
-    let (Some(low), Some(high)) = (starts.alike.iter().min_by(by_figure), starts.alike.iter().max_by(by_figure)) else {
+    let (Some(low), Some(high)) =
+        (starts.alike.iter().min_by(by_figure), starts.alike.iter().max_by(by_figure))
+    else {
         return Err(Missing::lack("no start says what was left for the KV cache"));
     };
     let (least, most) = (figure(low.facts), figure(high.facts));
@@ -60,7 +62,11 @@ fn check(runs: &[Run]) -> Result<Verdict, Missing> {
     let compiled = match cold {
         0 => String::new(),
         n if n == starts.alike.len() => "; all compiled from scratch".to_owned(),
-        n => format!("; {} of {} compiled from scratch", n, plural(starts.alike.len() as f64, "start")),
+        n => format!(
+            "; {} of {} compiled from scratch",
+            n,
+            plural(starts.alike.len() as f64, "start")
+        ),
     };
     let evidence = |verdict: Verdict| {
         let figures: Vec<_> = starts
@@ -112,7 +118,8 @@ fn moved(low: &BootFacts, high: &BootFacts) -> String {
         (false, _) => {}
         // With weights, peak and graphs the same, the difference is not the engine's.
         (true, true) => {
-            return "; no part of the engine's own account explains it: something else held memory".to_owned();
+            return "; no part of the engine's own account explains it: something else held memory"
+                .to_owned();
         }
         (true, false) => return "; the log does not say which part of the memory moved".to_owned(),
     }
@@ -143,7 +150,13 @@ pub(super) mod tests {
 (APIServer pid=1) INFO:     Application startup complete.
 ",
             status: Status::Warn,
-            says: &["4.44 GiB left", "6.58 GiB", "peak activation 1.30 against 0.10", "weights and non-torch 16.56 against 15.62", "1 of 2 starts compiled from scratch"],
+            says: &[
+                "4.44 GiB left",
+                "6.58 GiB",
+                "peak activation 1.30 against 0.10",
+                "weights and non-torch 16.56 against 15.62",
+                "1 of 2 starts compiled from scratch",
+            ],
         },
         Case {
             name: "no account of the parts",

@@ -91,7 +91,9 @@ fn check(run: &Run) -> Result<Verdict, Missing> {
     }
     match ready {
         Some((name, conclusion, seconds)) => Ok(became_ready(name, &conclusion, seconds)),
-        None if answered(run) => Ok(Verdict::pass("it answered requests; no log of its start tells more")),
+        None if answered(run) => {
+            Ok(Verdict::pass("it answered requests; no log of its start tells more"))
+        }
         None if run.logs.is_empty() => Err(Missing::never(
             "no log of the server's start was given, and nothing says that it failed",
         )),
@@ -141,7 +143,11 @@ pub(super) mod tests {
 (APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore': 1}
 ",
             status: Status::Fail,
-            says: &["No available memory for the cache blocks", "line 6", "--gpu-memory-utilization"],
+            says: &[
+                "No available memory for the cache blocks",
+                "line 6",
+                "--gpu-memory-utilization",
+            ],
         },
         Case {
             name: "ready after a warning",

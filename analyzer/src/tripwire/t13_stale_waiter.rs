@@ -72,8 +72,10 @@ fn check(run: &Run) -> Result<Verdict, Missing> {
             Ok(Verdict::pass(format!("{} answered, the server that was started", named(first)))
                 .with("rung", rung))
         }
-        "metric" => Ok(Verdict::pass("the start time in the metrics stayed the same")
-            .with("rung", "metric")),
+        "metric" => {
+            Ok(Verdict::pass("the start time in the metrics stayed the same")
+                .with("rung", "metric"))
+        }
         rung => Err(Missing::lack(format!(
             "who answered is known by {} only (rung {rung:?})",
             if rung == "info" { "what it says of itself" } else { "nothing" }

@@ -65,9 +65,9 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             usage.summed_over
         )));
     }
-    let blocks = scope.blocks_per_replica().ok_or_else(|| {
-        Missing::lack("num_gpu_blocks of vllm:cache_config_info was not read")
-    })?;
+    let blocks = scope
+        .blocks_per_replica()
+        .ok_or_else(|| Missing::lack("num_gpu_blocks of vllm:cache_config_info was not read"))?;
     let readings: BTreeSet<u64> = usage
         .replicas
         .iter()

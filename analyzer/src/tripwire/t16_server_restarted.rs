@@ -97,9 +97,9 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         Some((_, Restarted::No("start times"))) => {
             Ok(Verdict::pass("one lifetime: every start time in the metrics stayed the same"))
         }
-        Some(_) => Ok(Verdict::pass(
-            "one lifetime: no counter fell (the server exports no start times)",
-        )),
+        Some(_) => {
+            Ok(Verdict::pass("one lifetime: no counter fell (the server exports no start times)"))
+        }
     }
 }
 

@@ -108,8 +108,7 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         Some(false) => "; they grew during the load: its prompts repeat each other",
         None => "",
     };
-    let beyond =
-        if declared.ratio > 0.0 { format!("; {}", declared.text) } else { String::new() };
+    let beyond = if declared.ratio > 0.0 { format!("; {}", declared.text) } else { String::new() };
     Ok(facts(Verdict::warn(format!("{of} came from a cache{external}{beyond}{when}"))))
 }
 
@@ -150,7 +149,11 @@ fn looked_up_once(scope: &Scope<'_>, found: Share) -> Result<Share, Missing> {
     let declared = declared(scope);
     let beyond = |cached: f64| !declared.shares && cached / prompts - declared.ratio >= WARM;
     if beyond(least) == beyond(most) {
-        return Ok(Share { cached: if beyond(least) { least } else { most }, all: prompts, ..found });
+        return Ok(Share {
+            cached: if beyond(least) { least } else { most },
+            all: prompts,
+            ..found
+        });
     }
     Err(Missing::lack(format!(
         "requests that waited were looked up again ({} tokens for {} of prompts): {} to {} of them \
@@ -190,7 +193,11 @@ fn declared(scope: &Scope<'_>) -> Declared {
     let params = &scope.point.params;
     let number = |key: &str| params.get(key).and_then(|value| value.parse::<f64>().ok());
     if let Some(set) = params.get("dataset").filter(|set| SHARING.contains(&set.as_str())) {
-        return Declared { ratio: 0.0, shares: true, text: format!("data set {set} shares prefixes") };
+        return Declared {
+            ratio: 0.0,
+            shares: true,
+            text: format!("data set {set} shares prefixes"),
+        };
     }
     let prefix = number("prefix_len").unwrap_or(0.0);
     let ratio = number("input_len").map_or(0.0, |input| prefix / (prefix + input).max(1.0));

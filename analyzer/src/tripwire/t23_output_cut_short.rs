@@ -69,11 +69,8 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         .filter(|(reason, n)| **n > 0.0 && !reason.is_empty())
         .map(|(reason, n)| format!("{} by {reason}", count(*n)))
         .collect();
-    let ended = if by_reason.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", by_reason.join(", "))
-    };
+    let ended =
+        if by_reason.is_empty() { String::new() } else { format!(" ({})", by_reason.join(", ")) };
     let facts = |verdict: Verdict| {
         verdict.with("finished", finished).with("output_tokens", tokens).with("mean_output", mean)
     };

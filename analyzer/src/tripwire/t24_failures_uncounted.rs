@@ -98,7 +98,11 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             count(result.completed as f64)
         )));
     }
-    let some = if reported > 0.0 { format!("{} failed of", count(reported)) } else { "no failure in".into() };
+    let some = if reported > 0.0 {
+        format!("{} failed of", count(reported))
+    } else {
+        "no failure in".into()
+    };
     Ok(facts(Verdict::pass(format!("{some} {}, and the server agrees", plural(sent, "request")))))
 }
 
@@ -127,9 +131,9 @@ fn dropped(scope: &Scope<'_>) -> Vec<(&'static str, f64)> {
 
 /// Requests with a first token that did not end, less those that were under way at the end.
 fn unfinished(scope: &Scope<'_>) -> f64 {
-    let both = scope.counter(Signal::FirstTokens).and_then(|first| {
-        Ok(first.total - scope.counter(Signal::Ended)?.total)
-    });
+    let both = scope
+        .counter(Signal::FirstTokens)
+        .and_then(|first| Ok(first.total - scope.counter(Signal::Ended)?.total));
     // Engines that count a first token only when the request ends cannot differ here.
     let under_way = scope.at_end(Signal::Running).unwrap_or(0.0);
     let lags = scope.engine().is_ok_and(|engine| engine.gauges_lag.is_some());

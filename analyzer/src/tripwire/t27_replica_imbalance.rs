@@ -59,12 +59,8 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     }
     let requests = scope.counter(Signal::Finished)?.total;
     let fair = tokens.total / replicas;
-    let figures: Vec<String> = tokens
-        .replicas
-        .iter()
-        .take(8)
-        .map(|(name, n)| format!("{name}: {}", count(*n)))
-        .collect();
+    let figures: Vec<String> =
+        tokens.replicas.iter().take(8).map(|(name, n)| format!("{name}: {}", count(*n))).collect();
     let more = match tokens.replicas.len() {
         0..=8 => String::new(),
         n => format!(" and {} more", n - 8),
@@ -115,10 +111,8 @@ fn generated(scope: &Scope<'_>) -> Result<Count, Missing> {
     }
     let by_mode = scope.counter_by_two(Signal::PromptTokensBySource, "mode", label)?;
     let decoded = |name: &str| by_mode.get(&("decode".to_owned(), name.to_owned())).copied();
-    let replicas: Vec<(String, f64)> = names
-        .into_iter()
-        .map(|name| (name.to_owned(), decoded(name).unwrap_or(0.0)))
-        .collect();
+    let replicas: Vec<(String, f64)> =
+        names.into_iter().map(|name| (name.to_owned(), decoded(name).unwrap_or(0.0))).collect();
     Ok(Count { total: replicas.iter().map(|(_, n)| n).sum(), replicas, metric: counted.metric })
 }
 

@@ -59,8 +59,10 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     if result.completed == 0 {
         return Ok(Verdict::pass("no request completed: there are no figures to hold"));
     }
-    let checks = [first_token_zero, no_tokens, counted_again, no_time_between, all_in_first, order, rate];
-    let found: Vec<(&'static str, String)> = checks.iter().filter_map(|check| check(result)).collect();
+    let checks =
+        [first_token_zero, no_tokens, counted_again, no_time_between, all_in_first, order, rate];
+    let found: Vec<(&'static str, String)> =
+        checks.iter().filter_map(|check| check(result)).collect();
     let Some((figure, message)) = found.first() else {
         return Ok(Verdict::pass(format!(
             "the figures of {} requests fit each other",

@@ -1,7 +1,5 @@
 //! Kind `clock`.
 
-
-
 record! {
     /// An anchor between the clocks: both were read at `t`.
     "clock" Clock {

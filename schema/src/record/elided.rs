@@ -1,7 +1,5 @@
 //! Kind `elided`.
 
-
-
 record! {
     /// Lines of a log class given up for size, counted.
     "elided" Elided {

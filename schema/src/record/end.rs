@@ -1,6 +1,5 @@
 //! Kind `end`.
 
-
 use std::collections::BTreeMap;
 
 record! {

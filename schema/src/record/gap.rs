@@ -1,7 +1,5 @@
 //! Kind `gap`.
 
-
-
 record! {
     /// Something was not recorded: a source could not be read, a log was cut, records were dropped.
     "gap" Gap {

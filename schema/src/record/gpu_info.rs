@@ -1,6 +1,5 @@
 //! Kind `gpu_info`.
 
-
 use std::collections::BTreeMap;
 
 record! {

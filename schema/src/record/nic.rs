@@ -1,6 +1,5 @@
 //! Kind `nic`.
 
-
 use std::collections::BTreeMap;
 
 record! {

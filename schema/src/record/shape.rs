@@ -1,7 +1,5 @@
 //! Kind `shape`.
 
-
-
 record! {
     /// The ordered list of the series in one reading. A series that appears or vanishes makes a new shape, so absent and unchanged never look alike.
     "shape" Shape {

@@ -1,6 +1,5 @@
 //! Kind `source`.
 
-
 use std::collections::BTreeMap;
 
 record! {

@@ -1,6 +1,5 @@
 //! Kind `versions`.
 
-
 use std::collections::BTreeMap;
 
 record! {

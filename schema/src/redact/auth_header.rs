@@ -20,8 +20,9 @@ static HEAD: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Schemes whose one credential follows.
-static SCHEME: LazyLock<Regex> =
-    LazyLock::new(|| compile(r"^(?i)(?:bearer|basic|token|apikey|negotiate|key|aws4[a-z0-9-]*)[ \t]+"));
+static SCHEME: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r"^(?i)(?:bearer|basic|token|apikey|negotiate|key|aws4[a-z0-9-]*)[ \t]+")
+});
 
 impl Rule for AuthHeader {
     fn name(&self) -> &'static str {
@@ -58,13 +59,22 @@ impl Rule for AuthHeader {
         Cases {
             masks: &[
                 ("Authorization: Bearer abc", "Authorization: Bearer <auth_header-1>"),
-                ("curl -H 'authorization: Basic dTpw' http://x", "curl -H 'authorization: Basic <auth_header-1>' http://x"),
-                (r#"{"Authorization": "Bearer a b", "n": 1}"#, r#"{"Authorization": "Bearer <auth_header-1>", "n": 1}"#),
+                (
+                    "curl -H 'authorization: Basic dTpw' http://x",
+                    "curl -H 'authorization: Basic <auth_header-1>' http://x",
+                ),
+                (
+                    r#"{"Authorization": "Bearer a b", "n": 1}"#,
+                    r#"{"Authorization": "Bearer <auth_header-1>", "n": 1}"#,
+                ),
                 ("{'X-Api-Key': 'k', 'a': 1}", "{'X-Api-Key': '<auth_header-1>', 'a': 1}"),
                 ("(b'authorization', b'Token k')", "(b'authorization', b'Token <auth_header-1>')"),
                 ("< Set-Cookie: a=b; Path=/", "< Set-Cookie: <auth_header-1>"),
                 ("--header x-api-key=abc --n 5", "--header x-api-key=<auth_header-1> --n 5"),
-                ("Proxy-Authorization: Digest username=\"a\", x", "Proxy-Authorization: <auth_header-1>"),
+                (
+                    "Proxy-Authorization: Digest username=\"a\", x",
+                    "Proxy-Authorization: <auth_header-1>",
+                ),
                 ("X-Auth-Token: abc next", "X-Auth-Token: <auth_header-1> next"),
             ],
             keeps: &[

@@ -8,7 +8,9 @@ use std::sync::LazyLock;
 pub(super) static RULE: Shape = Shape {
     name: "aws_key_id",
     hint: "AKIA|ASIA|ABIA|ACCA|A3T",
-    pattern: LazyLock::new(|| compile("(?:^|[^A-Za-z0-9])((?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16,})")),
+    pattern: LazyLock::new(|| {
+        compile("(?:^|[^A-Za-z0-9])((?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16,})")
+    }),
     cases: Cases {
         masks: &[
             ("AKIAIOSFODNN7EXAMPLE", "<aws_key_id-1>"),

@@ -8,7 +8,9 @@ use std::sync::LazyLock;
 pub(super) static RULE: Shape = Shape {
     name: "azure",
     hint: "(?i)accountkey=|sharedaccesskey=|sharedsecretvalue=|[?&;]sig=",
-    pattern: LazyLock::new(|| compile(r#"(?i)(?:AccountKey|SharedAccessKey|SharedSecretValue|[?&;]sig)=([^;&\s"'<>]+)"#)),
+    pattern: LazyLock::new(|| {
+        compile(r#"(?i)(?:AccountKey|SharedAccessKey|SharedSecretValue|[?&;]sig)=([^;&\s"'<>]+)"#)
+    }),
     cases: Cases {
         masks: &[
             ("AccountName=a;AccountKey=abc==;B=c", "AccountName=a;AccountKey=<azure-1>;B=c"),
@@ -17,12 +19,6 @@ pub(super) static RULE: Shape = Shape {
             ("?sig=a", "?sig=<azure-1>"),
             ("SharedSecretValue=q;", "SharedSecretValue=<azure-1>;"),
         ],
-        keeps: &[
-            "AccountName=a",
-            "sig=a",
-            "AccountKey=",
-            "?sign=x",
-            "SharedAccessKeyName=Root",
-        ],
+        keeps: &["AccountName=a", "sig=a", "AccountKey=", "?sign=x", "SharedAccessKeyName=Root"],
     },
 };

@@ -27,7 +27,9 @@ impl Rule for Bearer {
             let (Some(scheme), Some(word)) = (found.get(1), found.get(2)) else { continue };
             let prose = ["authentication", "authorization", "scheme", "tokens", "header"];
             let bearer = scheme.as_bytes().eq_ignore_ascii_case(b"bearer")
-                && !prose.iter().any(|prose| word.as_bytes().eq_ignore_ascii_case(prose.as_bytes()));
+                && !prose
+                    .iter()
+                    .any(|prose| word.as_bytes().eq_ignore_ascii_case(prose.as_bytes()));
             if bearer || is_token_like(word.as_bytes()) {
                 hits.mask(word.range());
             }

@@ -8,7 +8,11 @@ use std::sync::LazyLock;
 pub(super) static RULE: Shape = Shape {
     name: "gcp_key",
     hint: r"AIza|ya29\.|GOCSPX-",
-    pattern: LazyLock::new(|| compile(r"(?:^|[^A-Za-z0-9])(AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,})")),
+    pattern: LazyLock::new(|| {
+        compile(
+            r"(?:^|[^A-Za-z0-9])(AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,})",
+        )
+    }),
     cases: Cases {
         masks: &[
             ("AIzaSyA1234567890abcdefghijklmnopqrstuv", "<gcp_key-1>"),
@@ -17,12 +21,6 @@ pub(super) static RULE: Shape = Shape {
             ("'ya29.abcdefghijklmnopqrstuvwxyz'", "'<gcp_key-1>'"),
             ("GOCSPX-abcdefghijklmnopqrst", "<gcp_key-1>"),
         ],
-        keeps: &[
-            "AIza",
-            "AIzaShort",
-            "ya29.short",
-            "ya29 abcdefghijklmnopqrstuvwxyz",
-            "GOCSPX",
-        ],
+        keeps: &["AIza", "AIzaShort", "ya29.short", "ya29 abcdefghijklmnopqrstuvwxyz", "GOCSPX"],
     },
 };

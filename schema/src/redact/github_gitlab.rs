@@ -8,7 +8,11 @@ use std::sync::LazyLock;
 pub(super) static RULE: Shape = Shape {
     name: "github_gitlab",
     hint: "gh[pousr]_|github_pat_|gl(?:pat|dt|rt|ptt|soat)-",
-    pattern: LazyLock::new(|| compile("(?:^|[^A-Za-z0-9])(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{20,}|gl(?:pat|dt|rt|ptt|soat)-[A-Za-z0-9_-]{16,})")),
+    pattern: LazyLock::new(|| {
+        compile(
+            "(?:^|[^A-Za-z0-9])(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{20,}|gl(?:pat|dt|rt|ptt|soat)-[A-Za-z0-9_-]{16,})",
+        )
+    }),
     cases: Cases {
         masks: &[
             ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "<github_gitlab-1>"),

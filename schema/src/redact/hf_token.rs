@@ -13,9 +13,15 @@ pub(super) static RULE: Shape = Shape {
         masks: &[
             ("token hf_AbCdEfGhIjKlMnOpQrStUvWxYz12345678 used", "token <hf_token-1> used"),
             ("hf_abcdefghijklmnopqrst", "<hf_token-1>"),
-            ("'hf_abcdefghijklmnopqrst1','hf_abcdefghijklmnopqrst2'", "'<hf_token-1>','<hf_token-2>'"),
+            (
+                "'hf_abcdefghijklmnopqrst1','hf_abcdefghijklmnopqrst2'",
+                "'<hf_token-1>','<hf_token-2>'",
+            ),
             ("api_org_abcdefghijklmnopqrstuvwxyz", "<hf_token-1>"),
-            ("x=https://u:hf_abcdefghijklmnopqrst@huggingface.co", "x=https://u:<hf_token-1>@huggingface.co"),
+            (
+                "x=https://u:hf_abcdefghijklmnopqrst@huggingface.co",
+                "x=https://u:<hf_token-1>@huggingface.co",
+            ),
         ],
         keeps: &[
             "hf_chat",

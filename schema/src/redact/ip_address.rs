@@ -88,7 +88,10 @@ fn is_version(line: &[u8], span: &Range<usize>) -> bool {
     before.last().is_some_and(u8::is_ascii_alphanumeric)
         || VERSION_WORD.is_match(before)
         || match after {
-            [b'.' | b'-', next, ..] => next.is_ascii_alphanumeric() && !b"0123456789".contains(next) || (after.first() == Some(&b'.') && next.is_ascii_digit()),
+            [b'.' | b'-', next, ..] => {
+                next.is_ascii_alphanumeric() && !b"0123456789".contains(next)
+                    || (after.first() == Some(&b'.') && next.is_ascii_digit())
+            }
             [b'+' | b'_', ..] => true,
             [next, ..] => next.is_ascii_alphanumeric(),
             [] => false,
@@ -119,7 +122,8 @@ fn name_of_four(address: Ipv4Addr) -> Option<&'static str> {
 fn name_of_six(address: Ipv6Addr, text: &[u8]) -> Option<&'static str> {
     let [first, ..] = address.segments();
     let groups = text.split(|b| *b == b':').filter(|group| !group.is_empty());
-    let (count, long) = groups.fold((0, false), |(n, long), group| (n + 1, long || group.len() == 4));
+    let (count, long) =
+        groups.fold((0, false), |(n, long), group| (n + 1, long || group.len() == 4));
     let looks_like_one = count >= 4 || (long && text.iter().any(u8::is_ascii_digit));
     let silent = address.is_loopback() || address.is_unspecified() || address.is_multicast();
     if silent || !looks_like_one {

@@ -8,7 +8,9 @@ use std::sync::LazyLock;
 pub(super) static RULE: Shape = Shape {
     name: "jwt",
     hint: "eyJ",
-    pattern: LazyLock::new(|| compile(r"(?:^|[^A-Za-z0-9])(eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{4,}){2,4})")),
+    pattern: LazyLock::new(|| {
+        compile(r"(?:^|[^A-Za-z0-9])(eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{4,}){2,4})")
+    }),
     cases: Cases {
         masks: &[
             ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefghij", "<jwt-1>"),

@@ -8,7 +8,11 @@ use std::sync::LazyLock;
 pub(super) static RULE: Shape = Shape {
     name: "mac_address",
     hint: "(?i)[0-9a-f]{2}[:-][0-9a-f]{2}[:-][0-9a-f]{2}[:-]",
-    pattern: LazyLock::new(|| compile("(?i)(?:^|[^0-9a-f:.-])([0-9a-f]{2}(?:(?::[0-9a-f]{2}){5}|(?:-[0-9a-f]{2}){5}))(?:[^0-9a-f:-]|$)")),
+    pattern: LazyLock::new(|| {
+        compile(
+            "(?i)(?:^|[^0-9a-f:.-])([0-9a-f]{2}(?:(?::[0-9a-f]{2}){5}|(?:-[0-9a-f]{2}){5}))(?:[^0-9a-f:-]|$)",
+        )
+    }),
     cases: Cases {
         masks: &[
             ("eth0 00:1b:21:ab:cd:ef up", "eth0 <mac_address-1> up"),

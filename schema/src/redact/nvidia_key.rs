@@ -14,8 +14,14 @@ pub(super) static RULE: Shape = Shape {
             ("nvapi-abcdefghijklmnopqrst", "<nvidia_key-1>"),
             ("'nvapi-ABC_def-0123456789abcdefghij'", "'<nvidia_key-1>'"),
             ("k=nvapi-abcdefghijklmnopqrst;", "k=<nvidia_key-1>;"),
-            ("docker login -p nvapi-abcdefghijklmnopqrst0 nvcr.io", "docker login -p <nvidia_key-1> nvcr.io"),
-            ("nvapi-abcdefghijklmnopqrst1 nvapi-abcdefghijklmnopqrst2", "<nvidia_key-1> <nvidia_key-2>"),
+            (
+                "docker login -p nvapi-abcdefghijklmnopqrst0 nvcr.io",
+                "docker login -p <nvidia_key-1> nvcr.io",
+            ),
+            (
+                "nvapi-abcdefghijklmnopqrst1 nvapi-abcdefghijklmnopqrst2",
+                "<nvidia_key-1> <nvidia_key-2>",
+            ),
         ],
         keeps: &[
             "nvapi-docs",

@@ -13,13 +13,17 @@ pub(super) struct PrivateKey;
 const KEY_BYTES: usize = 64 << 10;
 
 static BEGIN: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?:-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|Private-Lines: [0-9]+)([^\x22'\n]*)")
+    compile(
+        r"(?:-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|Private-Lines: [0-9]+)([^\x22'\n]*)",
+    )
 });
 static END: LazyLock<Regex> = LazyLock::new(|| compile(r"-----END|Private-MAC:"));
 
 /// A line of a key's body seen without its beginning, and keys of one line.
 static BODY: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"^[ \t]*([A-Za-z0-9+/]{60,}={0,2})[ \t\r\n]*$|(AGE-SECRET-KEY-[A-Za-z0-9]{20,})|Private-MAC: ([0-9a-f]+)")
+    compile(
+        r"^[ \t]*([A-Za-z0-9+/]{60,}={0,2})[ \t\r\n]*$|(AGE-SECRET-KEY-[A-Za-z0-9]{20,})|Private-MAC: ([0-9a-f]+)",
+    )
 });
 
 impl Rule for PrivateKey {
@@ -71,8 +75,14 @@ impl Rule for PrivateKey {
                     r#""-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n""#,
                     r#""-----BEGIN PRIVATE KEY-----<private_key-1>-----END PRIVATE KEY-----\n""#,
                 ),
-                ("'-----BEGIN RSA PRIVATE KEY-----\\nMII', x", "'-----BEGIN RSA PRIVATE KEY-----<private_key-1>', x"),
-                ("-----BEGIN OPENSSH PRIVATE KEY-----b3Bl", "-----BEGIN OPENSSH PRIVATE KEY-----<private_key-1>"),
+                (
+                    "'-----BEGIN RSA PRIVATE KEY-----\\nMII', x",
+                    "'-----BEGIN RSA PRIVATE KEY-----<private_key-1>', x",
+                ),
+                (
+                    "-----BEGIN OPENSSH PRIVATE KEY-----b3Bl",
+                    "-----BEGIN OPENSSH PRIVATE KEY-----<private_key-1>",
+                ),
                 (
                     "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7abcdefghijkl",
                     "<private_key-1>",

@@ -57,7 +57,8 @@ impl Rule for PromptText {
     }
 
     fn opens(&self, line: &[u8]) -> bool {
-        let open = TEXT.find_iter(line).last().map(|name| line.get(name.end()..).unwrap_or_default());
+        let open =
+            TEXT.find_iter(line).last().map(|name| line.get(name.end()..).unwrap_or_default());
         open.is_some_and(|rest| rest.trim_ascii() == b"[")
     }
 
@@ -88,9 +89,15 @@ impl Rule for PromptText {
                     r#""generated_texts": ["one", "two two"], "x": "y""#,
                     r#""generated_texts": ["<prompt_text 3 bytes>", "<prompt_text 7 bytes>"], "x": "y""#,
                 ),
-                ("text='a', input_ids=[1, 22, 3])", "text='<prompt_text 1 bytes>', input_ids=[\"<prompt_text 8 bytes>\"])"),
+                (
+                    "text='a', input_ids=[1, 22, 3])",
+                    "text='<prompt_text 1 bytes>', input_ids=[\"<prompt_text 8 bytes>\"])",
+                ),
                 (r#"\"prompt\": \"abc\","#, r#"\"prompt\": \"<prompt_text 3 bytes>\","#),
-                ("{'text': 'one', 'output_ids': [5]}", "{'text': '<prompt_text 3 bytes>', 'output_ids': [\"<prompt_text 1 bytes>\"]}"),
+                (
+                    "{'text': 'one', 'output_ids': [5]}",
+                    "{'text': '<prompt_text 3 bytes>', 'output_ids': [\"<prompt_text 1 bytes>\"]}",
+                ),
             ],
             keeps: &[
                 "prompt: None, prompt_token_ids: None",

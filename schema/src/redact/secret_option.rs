@@ -2,9 +2,9 @@
 //! lines that stand in a text: `--api-key X`, `--api-key=X`, `'--api-key', 'X'`.
 
 use super::rule::{Cases, Hits, Rule, compile};
+use super::secret_assignment::is_secret;
 use super::seeds::Known;
 use super::value::{Value, value};
-use super::secret_assignment::is_secret;
 use super::vocabulary::ANNOUNCING;
 use crate::record::Text;
 use regex::bytes::Regex;

@@ -9,12 +9,22 @@ use std::sync::LazyLock;
 pub(super) static RULE: Shape = Shape {
     name: "wandb_key",
     hint: "(?i)wandb|w&b",
-    pattern: LazyLock::new(|| compile(r#"(?i)(?:wandb|w&b)[A-Za-z0-9_.( -]*?[ \t=:"'/(]+([0-9a-f]{40}|[A-Za-z0-9_]{80,})|(wandb_v[0-9]_[A-Za-z0-9_]{20,})"#)),
+    pattern: LazyLock::new(|| {
+        compile(
+            r#"(?i)(?:wandb|w&b)[A-Za-z0-9_.( -]*?[ \t=:"'/(]+([0-9a-f]{40}|[A-Za-z0-9_]{80,})|(wandb_v[0-9]_[A-Za-z0-9_]{20,})"#,
+        )
+    }),
     cases: Cases {
         masks: &[
-            ("WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567", "WANDB_API_KEY=<wandb_key-1>"),
+            (
+                "WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567",
+                "WANDB_API_KEY=<wandb_key-1>",
+            ),
             ("wandb login 0123456789abcdef0123456789abcdef01234567", "wandb login <wandb_key-1>"),
-            ("wandb.login(key='0123456789abcdef0123456789abcdef01234567')", "wandb.login(key='<wandb_key-1>')"),
+            (
+                "wandb.login(key='0123456789abcdef0123456789abcdef01234567')",
+                "wandb.login(key='<wandb_key-1>')",
+            ),
             ("wandb: 0123456789abcdef0123456789abcdef01234567", "wandb: <wandb_key-1>"),
             ("x wandb_v1_abcdefghijklmnopqrstuvwxyz y", "x <wandb_key-1> y"),
         ],
