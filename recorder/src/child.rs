@@ -7,7 +7,7 @@
 
 use crate::procfs::{Identity, Procfs};
 use crate::stop;
-use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags};
 use rustix::io::FdFlags;
 use rustix::process::{WaitOptions, wait};
@@ -20,59 +20,61 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// Signals whose being ignored is inherited: by `nohup`, by a shell's background jobs, by systemd.
-const PASSED_ON: [Signal; 6] = [
-    Signal::SIGHUP,
-    Signal::SIGINT,
-    Signal::SIGQUIT,
-    Signal::SIGTERM,
-    Signal::SIGPIPE,
-    Signal::SIGCHLD,
-];
+/// Which signals were ignored when this process began, one bit each as in `SigIgn` of proc(5):
+/// `nohup`, a shell's background jobs and systemd have some ignored, and children inherit that.
+static IGNORED: AtomicU64 = AtomicU64::new(0);
 
-/// Whether SIGPIPE was ignored when this process began; Rust's start-up code ignores it afterwards.
-static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
-
+// Rust's start-up code ignores SIGPIPE and the C library takes two signals for its threads, so main
+// would be too late to look.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static BEFORE_MAIN: extern "C" fn() = note_sigpipe;
+static BEFORE_MAIN: extern "C" fn() = note_ignored;
 
-extern "C" fn note_sigpipe() {
-    PIPE_WAS_IGNORED.store(is_ignored(Signal::SIGPIPE), Ordering::Relaxed);
+extern "C" fn note_ignored() {
+    let bits = (1..=64).filter(|signal| is_ignored(*signal)).fold(0, |bits, n| bits | 1 << (n - 1));
+    IGNORED.store(bits, Ordering::Relaxed);
 }
 
-fn is_ignored(signal: Signal) -> bool {
-    let mut old = std::mem::MaybeUninit::<nix::libc::sigaction>::zeroed();
-    // SAFETY: a null new action only asks for the present one, which the kernel writes to `old`.
-    unsafe {
-        nix::libc::sigaction(signal as i32, std::ptr::null(), old.as_mut_ptr()) == 0
-            && old.assume_init().sa_sigaction == nix::libc::SIG_IGN
-    }
+/// The kernel's `struct sigaction`: handler, flags, restorer, mask.
+type KernelAction = [usize; 4];
+const IGNORE: KernelAction = [nix::libc::SIG_IGN, 0, 0, 0];
+
+/// The system call itself, which unlike the C library's function takes every signal.
+fn action(signal: i32, new: Option<&KernelAction>, old: Option<&mut KernelAction>) -> bool {
+    let new = new.map_or(std::ptr::null(), std::ptr::from_ref);
+    let old = old.map_or(std::ptr::null_mut(), std::ptr::from_mut);
+    // SAFETY: both point to structures of the kernel's size, or are null; no handler of ours is set.
+    unsafe { nix::libc::syscall(nix::libc::SYS_rt_sigaction, signal, new, old, 8) == 0 }
+}
+
+fn is_ignored(signal: i32) -> bool {
+    let mut old = KernelAction::default();
+    action(signal, None, Some(&mut old)) && old.first() == IGNORE.first()
 }
 
 /// What this process was given when it began, to be passed on unchanged.
 pub(crate) struct Inherited {
     mask: SigSet,
-    ignored: Vec<Signal>,
+    ignored: u64,
     files: BTreeSet<RawFd>,
 }
 
 impl Inherited {
     /// Looks. Call it before anything is opened or any signal is handled.
     pub(crate) fn take() -> Self {
-        let was_ignored = |signal: &Signal| match signal {
-            Signal::SIGPIPE => PIPE_WAS_IGNORED.load(Ordering::Relaxed),
-            other => is_ignored(*other),
-        };
+        if is_ignored(Signal::SIGCHLD as i32) {
+            // Ignored, it has the kernel reap our children and forget how they ended.
+            action(Signal::SIGCHLD as i32, Some(&KernelAction::default()), None);
+        }
         Self {
             mask: SigSet::thread_get_mask().unwrap_or_else(|_| SigSet::empty()),
-            ignored: PASSED_ON.into_iter().filter(was_ignored).collect(),
+            ignored: IGNORED.load(Ordering::Relaxed),
             files: open_files().collect(),
         }
     }
@@ -88,10 +90,8 @@ impl Inherited {
 
     /// Runs in the child between fork and exec: only async-signal-safe calls.
     fn put_back(&self) -> io::Result<()> {
-        let ignore = SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty());
-        for signal in &self.ignored {
-            // SAFETY: sets a disposition that runs no code of ours.
-            unsafe { nix::sys::signal::sigaction(*signal, &ignore)? };
+        for signal in (1..=64).filter(|signal| self.ignored >> (signal - 1) & 1 == 1) {
+            action(signal, Some(&IGNORE), None);
         }
         nix::sys::signal::sigprocmask(SigmaskHow::SIG_SETMASK, Some(&self.mask), None)?;
         Ok(())

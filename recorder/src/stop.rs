@@ -173,7 +173,7 @@ impl Stopping {
     }
 }
 
-/// Passes a signal on to the load command itself, as the terminal would have. False: it is gone.
+/// Passes a signal on to a process of the load, as a terminal would have. False: it is gone.
 pub(crate) fn forward(procs: &Procfs, me: u32, load: Identity, signal: Signal) -> bool {
     let pidfd = open(load.pid);
     refusal(procs, me, Aim::Load, load, &BTreeSet::new()).is_none()

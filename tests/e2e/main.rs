@@ -8,3 +8,5 @@ mod seeds;
 mod report;
 #[cfg(test)]
 mod watch;
+#[cfg(test)]
+mod xray;

@@ -26,7 +26,6 @@ use crate::stop::{Aim, Stopping, forward};
 use inferlint_schema::record::{Note, Record, Text};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -137,10 +136,15 @@ pub(super) async fn wind_up(
 /// Has the load command hear the signal that we got, unless its terminal told it already, and waits
 /// a little for its end. True: another signal came meanwhile.
 async fn pass_on(run: &mut Run<'_>, load: &mut Load, stop: Stop) -> bool {
-    // Ctrl-C and a closed terminal reach the whole foreground group by themselves.
-    let by_terminal = std::io::stdin().is_terminal() || std::io::stderr().is_terminal();
-    if stop == Stop::Terminate || !by_terminal {
-        forward(&Procfs::default(), std::process::id(), load.child.id, stop.signal());
+    let (procs, me) = (Procfs::default(), std::process::id());
+    if stop == Stop::Terminate {
+        forward(&procs, me, load.child.id, stop.signal());
+    } else if !load.foreground || (stop == Stop::Hangup && leads_session()) {
+        // What a terminal would have sent to the whole foreground group.
+        run.look();
+        for member in run.trees().of(Tree::Client) {
+            forward(&procs, me, member.stat.id, stop.signal());
+        }
     }
     match run.until(tokio::time::timeout(LOAD_ENDS, load.child.ended())).await {
         Ok(Ok(())) => {
@@ -150,6 +154,12 @@ async fn pass_on(run: &mut Run<'_>, load: &mut Load, stop: Stop) -> bool {
         Ok(Err(_)) => false,
         Err(_) => true,
     }
+}
+
+/// A terminal that is closed tells only the leader of its session; a shell passes that on, and here
+/// we are in its place.
+fn leads_session() -> bool {
+    rustix::process::getsid(None).is_ok_and(|session| session == rustix::process::getpid())
 }
 
 /// What is left to do once the recording is closed.
@@ -206,7 +216,7 @@ impl<'a> After<'a> {
     async fn stop_all(&mut self, client: &Client, first: Option<Stop>, hurried: bool) -> bool {
         let running = self.load.as_ref().filter(|load| load.ending.is_none());
         let running = running.map(|load| load.child.id);
-        if self.server.is_none() && running.is_none() {
+        if self.server.is_none() && running.is_none() && first.is_none() {
             return false;
         }
         if let Some(command) = self.errand.serve.as_ref().and_then(|serve| serve.stop.clone())
@@ -218,10 +228,11 @@ impl<'a> After<'a> {
         let me = std::process::id();
         let grace = if hurried { Duration::ZERO } else { self.errand.grace };
         let mut server = Stopping::new(procs.clone(), me, Aim::Server, grace);
-        // A load that was interrupted ends in its own time; one that was told to terminate has the
-        // grace time; without a signal there is none left.
-        let mut load = (hurried || first.is_some_and(|stop| stop != Stop::Interrupt))
-            .then(|| Stopping::new(procs.clone(), me, Aim::Load, grace));
+        // A load that Ctrl-C reached ends in its own time, or by a second one; else it has the grace
+        // time. What it leaves behind then is stopped, but not after a run to its own end.
+        let foreground = self.load.as_ref().is_some_and(|load| load.foreground);
+        let told = hurried || first.is_some_and(|stop| stop != Stop::Interrupt || !foreground);
+        let mut load = None;
         let mut interrupted = false;
         loop {
             self.reaper.reap();
@@ -233,9 +244,12 @@ impl<'a> After<'a> {
             let spare: BTreeSet<_> = clients.iter().map(|member| member.stat.id).collect();
             let server_done = server.step(&servers, &spare);
             let load_gone = running.is_none_or(|id| self.reaper.ending(id.pid).is_some());
+            if load.is_none() && (told || (first.is_some() && load_gone)) {
+                load = Some(Stopping::new(procs.clone(), me, Aim::Load, grace));
+            }
             let load_done = match &mut load {
-                Some(stopping) if !load_gone => stopping.step(&clients, &BTreeSet::new()),
-                _ => load_gone,
+                Some(stopping) => stopping.step(&clients, &BTreeSet::new()),
+                None => load_gone,
             };
             self.follow();
             if server_done && load_done {

@@ -25,6 +25,8 @@ use std::sync::Arc;
 pub(super) struct Load {
     pub(super) child: Child,
     pub(super) echoes: Vec<Echo>,
+    /// It is in the foreground of a terminal: Ctrl-C and a closed terminal reach it by themselves.
+    pub(super) foreground: bool,
     phase: String,
     began_t: u64,
     argv: Vec<Text>,
@@ -116,7 +118,15 @@ pub(super) fn start_load(
         run.add_point(child.id, began_t, argv.clone());
     }
     let echoes = follow_load(run, stdout, stderr)?;
-    Ok(Load { child, echoes, phase, began_t, argv, expected, ending: None })
+    let foreground = in_foreground();
+    Ok(Load { child, echoes, foreground, phase, began_t, argv, expected, ending: None })
+}
+
+/// Our process group, which is the load's too, is the one that the terminal's keys go to.
+fn in_foreground() -> bool {
+    fs::File::open("/dev/tty").is_ok_and(|terminal| {
+        rustix::termios::tcgetpgrp(terminal).is_ok_and(|group| group == rustix::process::getpgrp())
+    })
 }
 
 /// The load's arguments, with flags added that save a result, and where results are expected.

@@ -96,7 +96,7 @@ pub(super) async fn note_server(
 ) -> Result<(), Early> {
     let engine = plan.engine.as_deref().and_then(inferlint_schema::engine::by_name);
     let clock = run.session.clock;
-    let mut crashed = None;
+    let (mut crashed, mut unhealthy) = (None, false);
     let sources: Vec<u32> = metrics.iter().map(|(metrics, _)| metrics.src()).collect();
     for (src, target) in serving(plan, &sources) {
         let pages = server_info::ask(client, &target.url, engine, src, clock);
@@ -128,6 +128,7 @@ pub(super) async fn note_server(
             );
             run.voice.warn(&format!("{what}\n  help: see the server's log in the bundle"));
             crashed = Some(what);
+            unhealthy |= probes.last().is_some_and(|health| health.ok == 0);
         }
         for probe in probes {
             run.session.sink.account(probe);
@@ -135,15 +136,16 @@ pub(super) async fn note_server(
     }
     identify_server(run, plan, errand, engine, &sources);
     run.look();
-    match (&run.server, crashed) {
-        (Some(server), what) if server.ending.is_some() => {
-            let how = server.ending.map_or_else(String::new, Ending::in_words);
+    let gone = run.server.as_ref().and_then(|server| server.ending).map(Ending::in_words);
+    match (gone, crashed) {
+        (Some(how), what) => {
             let what = what.map_or_else(String::new, |what| format!("; {what}"));
-            Err(Error::could_not(
-                format!("the server {how} before the load began{what}"),
-                "see its log in the bundle",
-            )
-            .into())
+            let what = format!("the server {how} before the load began{what}");
+            Err(Error::could_not(what, "see its log in the bundle").into())
+        }
+        (None, Some(what)) if unhealthy && run.server.is_some() => {
+            let what = format!("the server is no longer healthy before the load began; {what}");
+            Err(Error::could_not(what, "see its log in the bundle").into())
         }
         _ => Ok(()),
     }

@@ -1,0 +1,827 @@
+//! `inferlint-record xray` around simulated servers and loads that behave, and others that do not.
+//!
+//! The load is sacred: most of these tests run it once bare and once recorded, and compare.
+
+use inferlint_schema::container::{Item, Salvage, read};
+use inferlint_schema::limits::Limits;
+use inferlint_schema::record::{Decoded, Exit, Gap, Phase, Probe, Record, Stop, Text};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A folder with `vllm` on the path, which is the simulator.
+struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("bin")).unwrap();
+        let sim = inferlint_tests::binary("inferlint-sim").unwrap();
+        symlink(sim, folder.path().join("bin/vllm")).unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn script(&self, name: &str, text: &str) -> String {
+        let path = self.path(name);
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn bare(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        let path = std::env::var("PATH").unwrap();
+        let bin = self.path("bin");
+        command.env("PATH", format!("{}:{path}", bin.display()));
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        for name in ["INFERLINT_MARKS", "INFERLINT_ENGINE", "SLURM_JOB_ID"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// `xray` without the analyzer's last word.
+    fn xray(&self, args: &[&str]) -> Command {
+        let recorder = inferlint_tests::binary("inferlint-record").unwrap();
+        let mut command = self.bare(recorder.to_str().unwrap());
+        command.args(["xray", "-o", "run.ilb", "--no-analyze"]).args(args);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.xray(args).output().unwrap()
+    }
+
+    fn bundle(&self) -> Bundle {
+        Bundle::read(&self.path("run.ilb"))
+    }
+
+    /// What a run left in the folder, besides what the test made.
+    fn left(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.starts_with("run."))
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// A port nobody listens on.
+fn port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn is_open(port: u16) -> bool {
+    TcpStream::connect(("127.0.0.1", port)).is_ok()
+}
+
+fn serve(port: u16, more: &str) -> String {
+    format!("vllm serve --port {port} --boot-s 0.2 {more}")
+}
+
+/// A load of so many requests at once that the simulator's client sends.
+fn bench(port: u16, concurrency: u32, more: &str) -> String {
+    format!(
+        "vllm bench serve --port {port} --random-input-len 64 --random-output-len 24 \
+         --num-prompts {} --max-concurrency {concurrency} --ignore-eos --disable-tqdm {more}",
+        concurrency * 6
+    )
+}
+
+/// A server that was there before.
+struct Standing {
+    child: Child,
+    url: String,
+}
+
+impl Standing {
+    fn start(bench: &Bench) -> Self {
+        let ready = bench.path("ready");
+        let mut command = bench.bare("vllm");
+        command.args(["serve", "--port", "0", "--boot-s", "0.1", "--ready-file"]).arg(&ready);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let address = wait_for(|| fs::read_to_string(&ready).ok().filter(|text| !text.is_empty()));
+        Self { child, url: format!("http://{}", address.trim()) }
+    }
+}
+
+impl Drop for Standing {
+    fn drop(&mut self) {
+        // Its engine processes follow its death.
+        let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        let _ = self.child.wait();
+    }
+}
+
+fn wait_for<T>(mut found: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(Instant::now() < end, "it never came");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A load has written to this file.
+fn has_begun(output: &Path) -> Option<()> {
+    output.metadata().is_ok_and(|meta| meta.len() > 0).then_some(())
+}
+
+fn signal(pid: u32, name: &str) {
+    let sent = Command::new("kill").args(["-s", name, &pid.to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Processes that have `word` among their arguments.
+fn with_argument(word: &str) -> Vec<u32> {
+    let pids = fs::read_dir("/proc").unwrap().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let has = |pid: &u32| {
+        let argv = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        argv.split(|byte| *byte == 0).any(|arg| arg == word.as_bytes())
+    };
+    pids.filter(has).collect()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+struct Bundle {
+    records: Vec<Record>,
+    salvage: Salvage,
+}
+
+impl Bundle {
+    fn read(path: &Path) -> Self {
+        let mut records = Vec::new();
+        let mut file = fs::File::open(path).unwrap();
+        let salvage = read(&mut file, &Limits::default(), &mut |item| {
+            if let Item::Record { decoded: Decoded::Known(record), .. } = item {
+                records.push(*record);
+            }
+        });
+        Self { records, salvage: salvage.unwrap() }
+    }
+
+    fn of<'a, T>(&'a self, pick: impl Fn(&'a Record) -> Option<T>) -> Vec<T> {
+        self.records.iter().filter_map(pick).collect()
+    }
+
+    fn exits(&self, what: &str) -> Vec<&Exit> {
+        self.of(|record| match record {
+            Record::Exit(exit) if exit.what == what => Some(exit),
+            _ => None,
+        })
+    }
+
+    fn gaps(&self) -> Vec<&Gap> {
+        self.of(|record| if let Record::Gap(gap) = record { Some(gap) } else { None })
+    }
+
+    fn stops(&self) -> Vec<&Stop> {
+        self.of(|record| if let Record::Stop(stop) = record { Some(stop) } else { None })
+    }
+
+    fn probes(&self) -> Vec<&Probe> {
+        self.of(|record| if let Record::Probe(probe) = record { Some(probe) } else { None })
+    }
+
+    /// Phases as they began, each with its begin and end.
+    fn phases(&self) -> Vec<(&Phase, u64, u64)> {
+        let edges =
+            self.of(|record| if let Record::Phase(phase) = record { Some(phase) } else { None });
+        let end = |id: u32| edges.iter().find(|p| p.id == id && p.edge == "end").map(|p| p.t);
+        let begun = edges.iter().filter(|phase| phase.edge == "begin");
+        begun.map(|phase| (*phase, phase.t, end(phase.id).unwrap_or(u64::MAX))).collect()
+    }
+
+    /// Names of the load points: phases of kind load with none of that kind inside.
+    fn points(&self) -> Vec<String> {
+        let phases = self.phases();
+        let is_load = |phase: &Phase| phase.kind.as_deref() == Some("load");
+        let inside = |id: u32| phases.iter().any(|(p, ..)| is_load(p) && p.parent == Some(id));
+        let points = phases.iter().filter(|(phase, ..)| is_load(phase) && !inside(phase.id));
+        points.map(|(phase, ..)| phase.name.clone().unwrap()).collect()
+    }
+
+    /// What was recorded of a log source's stream.
+    fn log(&self, source: &str, stream: &str) -> String {
+        let src = self.of(|record| match record {
+            Record::Source(found) if found.name == source => Some(found.src),
+            _ => None,
+        });
+        let parts = self.of(|record| match record {
+            Record::Log(log) if src.contains(&log.src) && log.stream == stream => {
+                Some(text(&log.body))
+            }
+            _ => None,
+        });
+        parts.concat()
+    }
+
+    fn files(&self, what: &str) -> BTreeMap<String, String> {
+        let found = self.of(|record| match record {
+            Record::File(file) if file.what == what => {
+                let body = file.body.as_ref().map(|body| text(body)).unwrap_or_default();
+                Some((file.name.lossy().into_owned(), body))
+            }
+            _ => None,
+        });
+        found.into_iter().collect()
+    }
+}
+
+#[test]
+fn a_run_goes_from_nothing_to_a_sealed_bundle_and_leaves_nothing_else() {
+    let folder = Bench::new();
+    let port = port();
+    let server = serve(port, "--max-num-seqs 64 --block-size 128 --num-gpu-blocks-override 60");
+    let load = format!(
+        "vllm bench serve --port {port} --random-input-len 600 --random-output-len 120 \
+         --num-prompts 48 --max-concurrency 32 --ignore-eos --disable-tqdm --api-key swordfish7"
+    );
+    // The client does not know the option, the shell that stands for it drops it.
+    let known = load.replace(" --api-key swordfish7", "");
+    let client = folder.script("client", &format!("exec {known} \"$@\""));
+    let args = ["--interval", "100ms", "--requested", "32", "--note", "key=swordfish7"];
+    let mut command = folder.xray(&args);
+    command.args(["--serve", &server, "--", &client]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(folder.left(), ["run.ilb"]);
+    assert!(!is_open(port), "the server is gone");
+
+    let bundle = folder.bundle();
+    assert!(bundle.salvage.is_clean(), "{:?}", bundle.salvage);
+    assert_eq!(bundle.salvage.segments.len(), 2, "what the stop showed comes after the seal");
+    assert_eq!(bundle.points(), ["c=32"]);
+    let phases = bundle.phases();
+    let names: Vec<_> = phases.iter().map(|(phase, ..)| phase.name.as_deref().unwrap()).collect();
+    assert_eq!(names, ["start", "probe", "load", "c=32", "drain"]);
+    let probes: Vec<_> =
+        bundle.probes().iter().map(|probe| (probe.what.clone(), probe.asked, probe.ok)).collect();
+    for expected in [("request", 1, 1), ("burst", 8, 8), ("health", 1, 1)] {
+        assert!(probes.contains(&(expected.0.to_owned(), expected.1, expected.2)), "{probes:?}");
+    }
+    assert!(bundle.probes().iter().all(|probe| probe.t < phases[2].1), "probes before the load");
+    assert_eq!(bundle.exits("load")[0].status, Some(0));
+    assert!(bundle.log("server", "stderr").contains("Application startup complete."));
+    assert!(bundle.log("load", "stdout").contains("Successful requests:"));
+    assert_eq!(text(&output.stdout), bundle.log("load", "stdout"));
+    let stops = bundle.stops();
+    assert!(
+        stops.len() >= 2 && stops.iter().all(|s| s.chosen && s.gone == Some(true)),
+        "{stops:?}"
+    );
+    assert!(bundle.gaps().is_empty(), "{:?}", bundle.gaps());
+    // Each process of the server is known by pid and start time, and has series.
+    let workers = bundle.of(|record| match record {
+        Record::Process(p) if p.tree == "server" && p.edge == "begin" => p.title.clone(),
+        _ => None,
+    });
+    assert!(workers.contains(&Text::from("VLLM::EngineCor")), "{workers:?}");
+}
+
+#[test]
+fn a_result_is_asked_for_recorded_and_not_left() {
+    let folder = Bench::new();
+    let standing = Standing::start(&folder);
+    let port = standing.url.rsplit(':').next().unwrap().parse().unwrap();
+    let line = bench(port, 4, "");
+    let load: Vec<&str> = line.split_ascii_whitespace().collect();
+    let mut args = vec!["--url", &standing.url, "--interval", "100ms", "--"];
+    args.extend(&load);
+    let output = folder.run(&args);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(folder.left(), ["run.ilb"]);
+    let bundle = folder.bundle();
+    let results = bundle.files("result");
+    assert_eq!(results.len(), 1);
+    assert!(results.values().all(|body| body.contains("\"completed\":24")), "{results:?}");
+    let argv = bundle.exits("load")[0].argv.clone().unwrap();
+    assert!(argv.contains(&Text::from("--save-result")), "{argv:?}");
+    assert!(!argv.iter().any(|word| word.lossy().contains("detail")), "no prompts, no texts");
+    assert!(bundle.probes().iter().all(|probe| probe.what != "request"), "not ours: no probe");
+    assert_eq!(bundle.points(), ["c=4"]);
+    assert!(bundle.stops().is_empty());
+    assert!(is_open(port), "a server that we did not start stays");
+}
+
+#[test]
+fn a_ladder_has_one_point_for_each_load_tool_below_the_script() {
+    let folder = Bench::new();
+    let port = port();
+    let steps: Vec<String> = [4, 16, 32, 4]
+        .iter()
+        .enumerate()
+        .map(|(n, c)| bench(port, *c, &format!("--save-result --result-filename b{n}.json")))
+        .collect();
+    let ladder = folder.script("ladder.sh", &format!("{}\nexit 7", steps.join(" || exit 9\n")));
+    let output = folder.run(&["--interval", "50ms", "--serve", &serve(port, ""), "--", &ladder]);
+    assert_eq!(output.status.code(), Some(7), "the load's own: {}", text(&output.stderr));
+    let bundle = folder.bundle();
+    assert_eq!(bundle.points(), ["c=4", "c=16", "c=32", "c=4#2"]);
+    assert_eq!(bundle.files("result").len(), 4);
+    assert_eq!(bundle.files("script").len(), 1);
+    assert_eq!(bundle.exits("child").len(), 4);
+    let phases = bundle.phases();
+    let points: Vec<_> =
+        phases.iter().filter(|(p, ..)| p.params.is_some() && p.from == "argv").collect();
+    assert!(points.windows(2).all(|two| two[0].2 <= two[1].1), "points follow each other");
+    let params = points[1].0.params.as_ref().unwrap();
+    assert_eq!((&params["concurrency"], &params["num_prompts"]), (&"16".into(), &"96".into()));
+    for (_, begin, end) in &points {
+        let inside = |record: &&Record| {
+            matches!(record, Record::Scrape(s) if s.full == Some(true) && s.status.is_some()
+                && (*begin..=*end + 100_000_000).contains(&s.t))
+        };
+        assert!(bundle.records.iter().filter(inside).count() >= 2, "a keyframe at each edge");
+    }
+}
+
+#[test]
+fn marks_make_points_of_a_tool_nobody_knows_and_outrank_one_that_is_known() {
+    let folder = Bench::new();
+    symlink(inferlint_tests::binary("inferlint-sim").unwrap(), folder.path("bin/other")).unwrap();
+    let port = port();
+    let step = |tool: &str, c: u32| {
+        let line = bench(port, c, "").replacen("vllm bench serve", tool, 1);
+        format!(
+            "echo \"begin c={c} concurrency={c}\" >> $INFERLINT_MARKS; {line}; sleep 0.3\n\
+             echo \"end c={c}\" >> $INFERLINT_MARKS; sleep 0.3"
+        )
+    };
+    let ladder = format!("{}\n{}", step("other bench", 4), step("vllm bench serve", 8));
+    let ladder = folder.script("marks.sh", &ladder);
+    let output = folder.run(&["--interval", "50ms", "--serve", &serve(port, ""), "--", &ladder]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let bundle = folder.bundle();
+    assert_eq!(bundle.points(), ["c=4", "c=8"]);
+    assert_eq!(folder.left(), ["run.ilb"], "the marks file was ours");
+}
+
+/// Prints all that a process inherits.
+const INHERITED: &str = r"
+grep -E '^(Sig(Blk|Ign|Cgt)|Cap|NoNewPrivs|Seccomp:|Umask|Cpus_allowed:)' /proc/self/status
+cat /proc/$$/limits; cut -d' ' -f18,19 /proc/$$/stat; cat /proc/$$/oom_score_adj; pwd
+env | grep -v -e '^_=' -e '^INFERLINT_MARKS=' | sort
+exec ls /proc/self/fd";
+
+#[test]
+fn the_load_gets_what_a_bare_run_gets() {
+    let folder = Bench::new();
+    let standing = Standing::start(&folder);
+    let probe = folder.script("inherited.sh", INHERITED);
+    // Odd on purpose: umask, limits, an open file, nice value, ignored signals.
+    let odd = folder.script(
+        "odd.sh",
+        "umask 027; ulimit -S -n 512; ulimit -S -c 0; exec 7</dev/null\n\
+         trap '' HUP PIPE QUIT; export ODD='a  b'; exec nice -n 3 \"$@\"",
+    );
+    let mut bare = folder.bare(&odd);
+    let bare = bare.arg(&probe).output().unwrap();
+    let recorder = inferlint_tests::binary("inferlint-record").unwrap();
+    let mut recorded = folder.bare(&odd);
+    recorded.arg(recorder).args(["xray", "-o", "run.ilb", "--no-analyze", "--quiet", "--url"]);
+    let recorded = recorded.args([&standing.url, "--", &probe]).output().unwrap();
+    assert_eq!(recorded.status.code(), Some(0), "{}", text(&recorded.stderr));
+    assert_eq!(text(&recorded.stdout), text(&bare.stdout));
+    assert_eq!(text(&recorded.stderr), text(&bare.stderr));
+    assert!(text(&bare.stdout).contains("ODD=a  b"));
+}
+
+/// A load that writes to both streams for about a second, then a result, and exits with 3.
+const WORDY: &str = r#"
+n=0
+while [ $n -lt 40 ]; do
+  echo "out $n 0123456789"; echo "err $n" >&2; sleep 0.02; n=$((n+1))
+done
+echo '{"done": 40}' > "$1.part" && mv "$1.part" "$1"
+echo last words
+exit 3"#;
+
+#[test]
+fn a_killed_recorder_changes_nothing_for_the_load() {
+    let folder = Bench::new();
+    let standing = Standing::start(&folder);
+    let load = folder.script("wordy.sh", WORDY);
+    let bare = folder.bare(&load).arg(folder.path("bare.json")).output().unwrap();
+    assert_eq!(bare.status.code(), Some(3));
+    // Moments spread over the run, the same ones every time.
+    let rounds: Vec<u64> = (0..20).map(|n| 40 + n * 67 % 1_300).collect();
+    thread::scope(|scope| {
+        for lane in rounds.chunks(5) {
+            let (standing, load, bare) = (&standing, &load, &bare);
+            scope.spawn(move || {
+                for after_ms in lane {
+                    killed_after(*after_ms, &standing.url, load, bare);
+                }
+            });
+        }
+    });
+}
+
+/// One round: both streams of the recorder go to files, which outlive it.
+fn killed_after(after_ms: u64, url: &str, load: &str, bare: &Output) {
+    let folder = Bench::new();
+    let (out, err) = (folder.path("out"), folder.path("err"));
+    let result = folder.path("result.json");
+    let mut command = folder.xray(&["--quiet", "--interval", "50ms", "--url", url, "--", load]);
+    command.arg(&result).stdout(fs::File::create(&out).unwrap());
+    let mut recorder = command.stderr(fs::File::create(&err).unwrap()).spawn().unwrap();
+    thread::sleep(Duration::from_millis(after_ms));
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    let killed = Instant::now();
+    let word = result.to_str().unwrap();
+    wait_for(|| with_argument(word).is_empty().then_some(()));
+    // A recorder that was killed before the load began has none to disturb.
+    let begun = fs::read(&out).unwrap();
+    if begun.is_empty() {
+        return;
+    }
+    assert_eq!(text(&begun), text(&bare.stdout), "killed after {after_ms} ms");
+    assert_eq!(text(&fs::read(&err).unwrap()), text(&bare.stderr));
+    assert_eq!(fs::read_to_string(&result).unwrap(), "{\"done\": 40}\n");
+    assert!(killed.elapsed() < Duration::from_secs(5));
+    if folder.path("run.ilb.part").exists() {
+        let salvage = Bundle::read(&folder.path("run.ilb.part")).salvage;
+        assert!(salvage.records > 0 && !salvage.is_clean());
+    }
+}
+
+#[test]
+fn a_stopped_recorder_holds_nobody_up_and_passes_everything_on_later() {
+    let folder = Bench::new();
+    let standing = Standing::start(&folder);
+    let load = folder.script("wordy.sh", WORDY);
+    let bare = folder.bare(&load).arg(folder.path("bare.json")).output().unwrap();
+    let result = folder.path("result.json");
+    let mut command = folder.xray(&["--quiet", "--url", &standing.url, "--", &load]);
+    let child = command.arg(&result).spawn().unwrap();
+    wait_for(|| has_begun(&folder.path("run.load.out")));
+    signal(child.id(), "STOP");
+    // Both pipes of ours stay unread; the load ends all the same.
+    wait_for(|| result.is_file().then_some(()));
+    thread::sleep(Duration::from_millis(500));
+    signal(child.id(), "CONT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(text(&output.stdout), text(&bare.stdout));
+    assert_eq!(text(&output.stderr), text(&bare.stderr));
+    assert!(folder.bundle().salvage.is_clean());
+}
+
+#[test]
+fn streams_that_are_one_stay_in_order() {
+    let folder = Bench::new();
+    let standing = Standing::start(&folder);
+    let load = folder.script("wordy.sh", WORDY);
+    let shell = |prefix: &str, result: &str| format!("{prefix} {load} {result} 2>&1");
+    let bare = folder.bare("sh").args(["-c", &shell("", "bare.json")]).output().unwrap();
+    let recorder = inferlint_tests::binary("inferlint-record").unwrap();
+    let prefix = format!(
+        "{} xray -o run.ilb --no-analyze --quiet --url {} --",
+        recorder.display(),
+        standing.url
+    );
+    let recorded = folder.bare("sh").args(["-c", &shell(&prefix, "r.json")]).output().unwrap();
+    assert_eq!(recorded.status.code(), Some(3));
+    assert_eq!(text(&recorded.stdout), text(&bare.stdout));
+}
+
+#[test]
+fn a_folder_that_is_removed_or_full_changes_nothing_for_the_load() {
+    let folder = Bench::new();
+    let standing = Standing::start(&folder);
+    let load = folder.script("wordy.sh", WORDY);
+    let bare = folder.bare(&load).arg(folder.path("bare.json")).output().unwrap();
+    let recorder = inferlint_tests::binary("inferlint-record").unwrap();
+    let xray = |at: &str| {
+        let mut command = folder.bare(recorder.to_str().unwrap());
+        command.args(["xray", "--quiet", "--no-analyze", "-o", at, "--url", &standing.url, "--"]);
+        command.arg(&load).arg(folder.path("result.json"));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    fs::create_dir(folder.path("gone")).unwrap();
+    let child = xray("gone/run.ilb");
+    let word = folder.path("result.json").to_str().unwrap().to_owned();
+    wait_for(|| has_begun(&folder.path("gone/run.load.out")));
+    fs::remove_dir_all(folder.path("gone")).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(text(&output.stdout), text(&bare.stdout));
+    assert!(text(&output.stderr).contains("removed"), "{}", text(&output.stderr));
+    assert!(folder.path("result.json").is_file());
+
+    // A disk of 1 MiB that is filled up under the recorder.
+    let small = format!(
+        "mount -t tmpfs -o size=1m none small && \
+         {} xray --quiet --no-analyze -o small/run.ilb --url {} -- {load} {word}; status=$?; \
+         exit $status",
+        recorder.display(),
+        standing.url
+    );
+    fs::create_dir(folder.path("small")).unwrap();
+    let fill = format!(
+        "({small}) & until [ -e small/run.ilb.part ]; do sleep 0.02; done; sleep 0.3; \
+         cat /dev/zero > small/fill; wait $!"
+    );
+    let mut command = folder.bare("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", &fill]);
+    let output = command.output().unwrap();
+    let said = text(&output.stderr);
+    if said.contains("unshare:") || said.contains("mount:") {
+        println!("skipped: no small disk can be mounted here: {said}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert_eq!(text(&output.stdout), text(&bare.stdout));
+}
+
+#[test]
+fn a_signal_at_any_step_seals_within_two_seconds_and_stops_the_server() {
+    let quick = |port| serve(port, "");
+    let slow = |port: u16| format!("vllm serve --port {port} --boot-s 30");
+    let deaf = "trap '' INT TERM HUP; sleep 3; sleep 2718";
+    thread::scope(|scope| {
+        for (step, server, load, sent, status) in [
+            ("start", &slow as &(dyn Fn(u16) -> String + Sync), "sleep 2718", "INT", 130),
+            ("start", &slow, "sleep 2718", "TERM", 143),
+            ("load", &quick, "sleep 2718", "INT", 130),
+            ("load", &quick, "sleep 2718", "HUP", 129),
+            ("load", &quick, "trap 'exit 4' TERM; while :; do sleep 0.1; done", "TERM", 143),
+            ("load", &quick, deaf, "TERM", 143),
+        ] {
+            scope.spawn(move || interrupted(step, &server(port()), load, &[sent], status));
+        }
+        scope.spawn(move || interrupted("load", &quick(port()), deaf, &["INT", "INT"], 130));
+    });
+    assert_eq!(with_argument("2718"), [] as [u32; 0]);
+}
+
+fn interrupted(step: &str, server: &str, load: &str, signals: &[&str], status: i32) {
+    let folder = Bench::new();
+    let load = folder.script("load.sh", load);
+    let child = folder.xray(&["--grace", "1s", "--serve", server, "--", &load]).spawn().unwrap();
+    if step == "load" {
+        wait_for(|| {
+            (!with_argument(&load).is_empty() && folder.path("run.load.out").exists()).then_some(())
+        });
+    } else {
+        wait_for(|| (!with_argument(server).is_empty()).then_some(()));
+    }
+    thread::sleep(Duration::from_millis(300));
+    let sent = Instant::now();
+    for name in signals {
+        signal(child.id(), name);
+        // Two that come at once are one to the system.
+        thread::sleep(Duration::from_millis(400));
+    }
+    wait_for(|| folder.path("run.ilb").exists().then_some(()));
+    let sealed = sent.elapsed().saturating_sub(Duration::from_millis(400) * signals.len() as u32);
+    assert!(sealed < Duration::from_secs(2), "{step}: sealed after {sealed:?}");
+    let output = child.wait_with_output().unwrap();
+    assert!(sent.elapsed() < Duration::from_secs(8));
+    assert_eq!(output.status.code(), Some(status), "{step}: {}", text(&output.stderr));
+    assert!(with_argument(server).is_empty(), "{step}: the server is gone");
+    let bundle = folder.bundle();
+    assert!(bundle.salvage.is_clean(), "{:?}", bundle.salvage);
+    let how = bundle.salvage.segments[0].end.as_ref().unwrap().how.clone();
+    assert!(["interrupted", "terminated", "hangup"].contains(&how.as_str()), "{how}");
+    assert_eq!(folder.left(), ["run.ilb"]);
+}
+
+#[test]
+fn a_server_that_does_not_come_up_is_said_with_its_last_words() {
+    let elsewhere = port();
+    let given = format!("http://127.0.0.1:{}", port());
+    let on_other_port = serve(elsewhere, "");
+    for (args, words) in [
+        (vec!["--serve", "no-such-server --x"], &["status 127", "not found"][..]),
+        (vec!["--serve", "echo loading; echo boom >&2; exit 3"], &["status 3", "loading", "boom"]),
+        (
+            vec!["--ready-timeout", "1s", "--serve", "sleep 3141"],
+            &["did not become ready", "in 1 s"],
+        ),
+        (
+            vec!["--ready-timeout", "2s", "--url", &given, "--serve", &on_other_port],
+            &["did not become ready", "listens on port"],
+        ),
+        (vec!["--serve", &serve(port(), "--fail out-of-memory")], &["before it was ready"]),
+        (vec!["--serve", &serve(port(), "--crash-on-request 3")], &["before the load", "requests"]),
+    ] {
+        let folder = Bench::new();
+        let touched = folder.path("load-ran").to_str().unwrap().to_owned();
+        let mut command = folder.xray(&args);
+        let output = command.args(["--", "touch", &touched]).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(125), "{args:?}: {said}");
+        for word in words {
+            assert!(said.contains(word), "{args:?}: {word:?} in {said}");
+        }
+        assert!(said.contains("help: "), "{said}");
+        assert!(!Path::new(&touched).exists(), "{args:?}: the load must not run");
+        let bundle = folder.bundle();
+        assert!(bundle.salvage.is_clean(), "{args:?}");
+        assert_eq!(bundle.salvage.segments[0].end.as_ref().unwrap().how, "failed");
+        if said.contains("boom") {
+            assert_eq!(bundle.log("server", "stderr"), "boom\n");
+            assert_eq!(bundle.exits("server")[0].status, Some(3));
+        }
+    }
+    assert_eq!(with_argument("3141"), [] as [u32; 0]);
+}
+
+#[test]
+fn what_is_wrong_is_said_before_anything_is_started() {
+    let folder = Bench::new();
+    fs::write(folder.path("data"), "x").unwrap();
+    let server = format!("touch {}; sleep 60", folder.path("started").display());
+    for (args, status, words) in [
+        (vec!["--serve", &server, "--", "no-such-load"], 127, "not found"),
+        (vec!["--serve", &server, "--", "./data"], 126, "cannot be executed"),
+        (vec!["--serve", &server, "--", "/tmp"], 126, "cannot be executed"),
+        (vec!["--serve", &server], 125, "LOAD"),
+        (vec!["--no-such-option", "--", "true"], 125, "no-such-option"),
+        (vec!["--stop", "x", "--", "true"], 125, "--serve"),
+        (vec!["--url", "nonsense", "--", "true"], 125, "no URL"),
+    ] {
+        let output = folder.run(&args);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{args:?}: {said}");
+        assert!(said.contains(words), "{args:?}: {said}");
+        assert!(!folder.path("started").exists() && folder.left().is_empty(), "{args:?}");
+    }
+    // A server that is there already would be taken for the new one.
+    let standing = Standing::start(&folder);
+    let output = folder.run(&["--url", &standing.url, "--serve", &server, "--", "true"]);
+    assert_eq!(output.status.code(), Some(125));
+    assert!(text(&output.stderr).contains("already"), "{}", text(&output.stderr));
+    assert!(!folder.path("started").exists());
+}
+
+#[test]
+fn the_loads_status_is_passed_on() {
+    let folder = Bench::new();
+    let standing = Standing::start(&folder);
+    for (script, status) in [("exit 0", 0), ("exit 42", 42), ("kill -KILL $$", 137)] {
+        let load = folder.script("load.sh", script);
+        let output = folder.run(&["--force", "--url", &standing.url, "--", &load]);
+        assert_eq!(output.status.code(), Some(status), "{}", text(&output.stderr));
+    }
+    let exit = folder.bundle().exits("load")[0].clone();
+    assert_eq!((exit.status, exit.signal), (None, Some(9)));
+}
+
+#[test]
+fn metrics_that_misbehave_are_written_down_and_the_load_runs_to_its_end() {
+    thread::scope(|scope| {
+        for (name, what) in [
+            ("hang", "scrape"),
+            ("endless", "too_large"),
+            ("reset", "scrape"),
+            ("gzip", "scrape"),
+            ("redirect", "scrape"),
+            ("key", "scrape"),
+        ] {
+            scope.spawn(move || {
+                let folder = Bench::new();
+                let url = misbehaving(name);
+                let load = folder.script("load.sh", "sleep 0.5; exit 5");
+                let begun = Instant::now();
+                let output = folder.run(&["--interval", "100ms", "--url", &url, "--", &load]);
+                assert_eq!(output.status.code(), Some(5), "{name}: {}", text(&output.stderr));
+                assert!(begun.elapsed() < Duration::from_secs(20), "{name}");
+                let bundle = folder.bundle();
+                assert!(bundle.salvage.is_clean());
+                let found = bundle.gaps().iter().any(|gap| gap.what == what);
+                assert!(found, "{name}: {:?}", bundle.gaps());
+            });
+        }
+    });
+}
+
+/// A server whose metrics are no use.
+fn misbehaving(how: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || misbehave(stream, how));
+        }
+    });
+    url
+}
+
+fn misbehave(mut stream: TcpStream, how: &str) {
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    loop {
+        let Some(Ok(request)) = lines.next() else { return };
+        while lines.next().and_then(Result::ok).is_some_and(|header| !header.is_empty()) {}
+        let (head, body): (&str, &[u8]) = match how {
+            _ if !request.starts_with("GET /metrics ") => ("404 Not Found", b""),
+            "hang" => {
+                thread::sleep(Duration::from_mins(1));
+                return;
+            }
+            "endless" => {
+                let head = b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n";
+                let mut sent = stream.write_all(head);
+                while sent.is_ok() {
+                    sent = stream.write_all(&b"a 1\n".repeat(4_096));
+                }
+                return;
+            }
+            "reset" => return,
+            "gzip" => ("200 OK\r\nContent-Encoding: gzip", b"\x1f\x8b"),
+            "redirect" => ("302 Found\r\nLocation: http://127.0.0.1:1/", b""),
+            _ => ("401 Unauthorized", b""),
+        };
+        let head = format!("HTTP/1.1 {head}\r\nContent-Length: {}\r\n\r\n", body.len());
+        if stream.write_all(&[head.as_bytes(), body].concat()).is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_bystander_with_the_same_words_lives() {
+    let folder = Bench::new();
+    let words = serve(port(), "");
+    let mut bystander =
+        Command::new("bash").args(["-c", &format!("exec -a '{words}' sleep 60")]).spawn().unwrap();
+    let output = folder.run(&["--serve", &serve(port(), ""), "--", "true"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(bystander.try_wait().unwrap().is_none());
+    bystander.kill().unwrap();
+    bystander.wait().unwrap();
+}
+
+#[test]
+fn logs_are_followed_by_name_and_what_was_there_has_no_time() {
+    let folder = Bench::new();
+    let standing = Standing::start(&folder);
+    fs::write(folder.path("server.log"), "old line\n").unwrap();
+    let load = folder.script("load.sh", "echo new line >> server.log; sleep 0.3");
+    let log = "server=server.log";
+    let output = folder.run(&["--url", &standing.url, "--log", log, "--", &load]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let bundle = folder.bundle();
+    let lines = bundle.of(|record| match record {
+        Record::Log(log) => Some((text(&log.body), log.how.clone())),
+        _ => None,
+    });
+    let line = |text: &str, how: &str| (text.to_owned(), how.to_owned());
+    assert_eq!(lines, [line("old line\n", "none"), line("new line\n", "tail")]);
+}
+
+#[test]
+fn a_dry_run_starts_nothing() {
+    let folder = Bench::new();
+    let touch = format!("touch {}", folder.path("started").display());
+    let output = folder.run(&["--dry-run", "--serve", &touch, "--", "echo", "a b"]);
+    assert_eq!(output.status.code(), Some(0));
+    let said = text(&output.stdout);
+    for word in ["start    touch", "run      echo 'a b'", "1 request, then 8"] {
+        assert!(said.contains(word), "{said}");
+    }
+    assert!(!folder.path("started").exists() && folder.left().is_empty());
+}
+
+#[test]
+fn secrets_of_the_commands_are_masked_everywhere() {
+    let folder = Bench::new();
+    let server = serve(port(), "").replace("vllm serve", "./server.sh --api-key swordfish7");
+    folder.script("server.sh", "shift 2; echo \"key is swordfish7\"; exec vllm serve \"$@\"");
+    let output = folder.run(&["--serve", &server, "--", "sh", "-c", "echo swordfish7 again"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "swordfish7 again\n", "the load's own output is untouched");
+    let bundle = folder.bundle();
+    assert!(bundle.log("server", "stdout").starts_with("key is <"));
+    let mut raw = Vec::new();
+    for record in &bundle.records {
+        record.encode(&mut raw).unwrap();
+    }
+    assert!(!text(&raw).contains("swordfish7"));
+}
