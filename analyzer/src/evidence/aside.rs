@@ -105,7 +105,10 @@ fn has_server(process: &Process, all: &BTreeMap<u32, &Process>) -> Option<bool> 
             None => break,
         }
     }
-    if all.values().any(|process| starts_server(process)) { None } else { Some(false) }
+    // The driver lists holders of memory only, and no server.
+    let all_were_listed = all.values().any(|process| process.gpu_bytes.is_none());
+    let server = all.values().any(|process| starts_server(process));
+    if all_were_listed && !server { Some(false) } else { None }
 }
 
 fn starts_server(process: &Process) -> bool {
@@ -176,6 +179,9 @@ mod tests {
             (orphans, run.workers_of_unknown_parents())
         };
         assert_eq!(orphans(vec![lone.clone()]), (1, 0));
+        let mut held = process(21, 1, &["VLLM::EngineCore"], 70);
+        held.ppid = None;
+        assert_eq!(orphans(vec![held]), (0, 1));
         assert_eq!(orphans(vec![lone, server.clone()]), (0, 1));
         let first = process(1, 0, &["vllm", "serve", "/m"], 0);
         assert_eq!(orphans(vec![first, process(9, 1, &["VLLM::EngineCore"], 0)]), (0, 0));

@@ -173,7 +173,7 @@ fn order(result: &ClientResult) -> Impossible {
 fn rate(result: &ClientResult) -> Impossible {
     let (told, duration) = (result.output_tokens? as f64, result.duration_s?);
     let rate = result.output_throughput?;
-    let counted = rate * duration;
+    let counted = Some(rate * duration).filter(|counted| counted.is_finite())?;
     ((counted - told).abs() > told * ROUNDING + rate * 0.01).then(|| {
         let text = format!(
             "{} tokens/s over {} s are {} output tokens, not {}",
