@@ -124,7 +124,9 @@ fn on_table(run: &Run, table: &Table) -> Verdict {
         .with("used_mib", card.used_mib);
     }
     let servers = run.processes.iter().filter(|p| engine::of_argv(&words(p)).is_some()).count();
+    // Holders of memory alone, as the driver lists them, are not all processes.
     if servers == 0
+        && !run.processes.iter().all(held)
         && let Some(card) = table.cards.iter().find(|card| card.used_mib as f64 > FREE_MIB)
     {
         return Verdict::fail(format!(
@@ -255,6 +257,18 @@ pub(super) mod tests {
 USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND
 me            10  1.0  1.0 200000 90000 ?        Sl   10:00   0:09 vllm serve /m
 me            20 99.0  4.0 200000 90000 ?        Rl   10:00  12:00 VLLM::EngineCore
+",
+            status: Status::Unknown,
+            says: &["parents of 1 engine worker"],
+        },
+        Case {
+            name: "the driver's list of holders alone",
+            evidence: "
+== processes
+# nvidia-smi --query-gpu=index,memory.used,memory.total --format=csv,noheader
+0, 73210 MiB, 81920 MiB
+# nvidia-smi --query-compute-apps=pid,used_memory,process_name --format=csv,noheader
+20411, 73200 MiB, VLLM::EngineCore
 ",
             status: Status::Unknown,
             says: &["parents of 1 engine worker"],
