@@ -2,7 +2,7 @@
 //!
 //! A log of a failure holds many errors: re-raised ones, ones of ranks whose peer is gone, harmless
 //! ones, and one that says why. [`watch`] follows the log once and keeps what may be the cause;
-//! [`Watch::conclude`](watch::Watch::conclude) chooses the most specific. Kinds stand in one file a
+//! [`History::conclude`](watch::History::conclude) chooses the most specific. Kinds stand in one file a
 //! family, in the order in which they are believed ([`watch::kinds`]).
 //!
 //! The order and most forms were distilled from 124 public threads on vLLM, SGLang, TensorRT-LLM,

@@ -1,6 +1,6 @@
 //! The tripwires: one file each, listed once below.
 //!
-//! A file declares its tripwire with [`tripwire!`], whose doc comment is the published page, and
+//! A file declares its tripwire with `tripwire!`, whose doc comment is the published page, and
 //! gives a pure function from evidence to verdict. Its tests are data: cases in the text form of
 //! `example`, and one mutation that flips a verdict; the tests of this module run them.
 
