@@ -27,6 +27,8 @@ use tokio::time::{Interval, MissedTickBehavior};
 
 /// The drain ends when the work counters are equal in two readings, or after this.
 const DRAIN: Duration = Duration::from_secs(3);
+/// A script writes its mark right before it starts the tool; by then the mark has been read.
+const MARK_COMES: Duration = Duration::from_millis(250);
 /// What a reading at an edge may hold the load up.
 const EDGE: Duration = Duration::from_secs(1);
 /// Last lines of a server's output that are shown when it does not come up.
@@ -50,10 +52,19 @@ pub(crate) struct Server {
 struct Point {
     id: Identity,
     began_t: u64,
-    /// Its phase. `None`: a mark of the user's is the point.
+    /// Its phase. `None`: a mark of the user's is the point, or the load command is.
     phase: Option<String>,
+    /// What its phase will be, while a mark may still claim it.
+    proposed: Option<Proposed>,
     argv: Vec<Text>,
     expected: Option<Expected>,
+}
+
+/// A phase that a load tool would be.
+struct Proposed {
+    name: String,
+    params: BTreeMap<String, Text>,
+    found: Instant,
 }
 
 /// A load tool that has ended, and when.
@@ -213,6 +224,7 @@ impl<'a> Run<'a> {
         self.follow();
         if self.loading {
             self.notice_new_points();
+            self.decide_points();
         }
         self.go_on_draining();
         let ours = self.voice.has_status_line() && !(self.loading && self.shares_terminal);
@@ -233,7 +245,7 @@ impl<'a> Run<'a> {
     pub(crate) fn look(&mut self) {
         let t = self.now();
         let changes = self.trees().look();
-        for member in &changes.renamed {
+        for member in changes.began.iter().chain(&changes.renamed) {
             self.consider(member);
         }
         let edges =
@@ -257,6 +269,8 @@ impl<'a> Run<'a> {
         let planted = self.trees().plant(pid, tree);
         if planted && let Some(member) = self.member(pid, tree) {
             self.identify(&member, "begin", self.now());
+            // What was started may have become another program already.
+            self.consider(&member);
         }
     }
 
@@ -319,7 +333,8 @@ impl<'a> Run<'a> {
 
     /// Adds a load tool that we start ourselves as the point it is.
     pub(crate) fn add_point(&mut self, id: Identity, began_t: u64, argv: Vec<Text>) {
-        self.points.push(Point { id, began_t, phase: None, argv, expected: None });
+        let (phase, proposed, expected) = (None, None, None);
+        self.points.push(Point { id, began_t, phase, proposed, argv, expected });
     }
 
     fn notice_new_points(&mut self) {
@@ -355,24 +370,18 @@ impl<'a> Run<'a> {
             .unwrap_or(now);
         // The tool before it may have ended since we last looked, and then before this one began.
         self.end_points(began_t.min(now));
-        // Start times are known to 10 ms, rounded down.
-        let began_t = began_t.max(self.last_end_t);
+        // Start times are known to 10 ms, rounded down. What the tool before left, its result, bears
+        // the time of its end and must not fall into this point.
+        let began_t = began_t.max(self.last_end_t + 1);
         self.end_drain(began_t);
+        let _ = self.session.read_all();
         let params = call.params();
         let name = point_name(&params);
-        let phase = if self.session.is_marked(&name) {
-            None
-        } else {
-            let error_ns = Some(POLL.as_nanos() as u64);
-            let edge = Edge { t: began_t, from: "argv", error_ns };
-            let params = params.into_iter().map(|(key, value)| (key, value.lossy().into_owned()));
-            let _ = self.session.begin(edge, &name, params);
-            self.session.phase().map(str::to_owned)
-        };
+        let proposed = Some(Proposed { name, params, found: Instant::now() });
         let cwd = Procfs::default().link(id.pid, "cwd").unwrap_or_default();
         let expected = place_of(call, &cwd).map(|place| Expected::at(place, false));
         let argv = argv.iter().map(|word| Text::from(word.as_slice())).collect();
-        self.points.push(Point { id, began_t, phase, argv, expected });
+        self.points.push(Point { id, began_t, phase: None, proposed, argv, expected });
         let (tool, ends) = (Child::watch(id), self.ends.0.clone());
         tokio::spawn(async move {
             tool.ended().await;
@@ -380,6 +389,16 @@ impl<'a> Run<'a> {
         });
         let versions = versions::of_process(&Procfs::default(), id.pid, "client", None, now);
         self.session.sink.account(versions);
+    }
+
+    /// Begins the phases of points that no mark has claimed by now.
+    fn decide_points(&mut self) {
+        let due = |point: &&mut Point| {
+            point.proposed.as_ref().is_some_and(|phase| phase.found.elapsed() >= MARK_COMES)
+        };
+        for point in self.points.iter_mut().filter(due) {
+            decide(point, &mut self.session);
+        }
     }
 
     /// Ends the points whose load tools have ended, as of `t`.
@@ -395,7 +414,9 @@ impl<'a> Run<'a> {
 
     fn end_point(&mut self, id: Identity, t: u64) {
         let Some(at) = self.points.iter().position(|point| point.id == id) else { return };
-        let Point { began_t, phase, argv, expected, .. } = self.points.remove(at);
+        let mut point = self.points.remove(at);
+        decide(&mut point, &mut self.session);
+        let Point { began_t, phase, argv, expected, .. } = point;
         self.last_end_t = t;
         if let Some(name) = &phase {
             let edge = Edge { t, from: "argv", error_ns: None };
@@ -453,6 +474,18 @@ impl<'a> Run<'a> {
             let edge = Edge { t, from: "user", error_ns: None };
             self.session.end_alone(edge, &drain.name);
         }
+    }
+}
+
+/// Begins the phase that was proposed for a point, unless a mark is the point.
+fn decide(point: &mut Point, session: &mut Session) {
+    let Some(Proposed { name, params, .. }) = point.proposed.take() else { return };
+    if !session.is_marked(&name) {
+        let error_ns = Some(POLL.as_nanos() as u64);
+        let edge = Edge { t: point.began_t, from: "argv", error_ns };
+        let params = params.into_iter().map(|(key, value)| (key, value.lossy().into_owned()));
+        session.begin_after_reading(edge, &name, params);
+        point.phase = session.phase().map(str::to_owned);
     }
 }
 

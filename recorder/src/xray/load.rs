@@ -112,11 +112,11 @@ pub(super) fn start_load(
         Error { status: exit::NOT_EXECUTABLE, ..Error::could_not(what, "check its permissions") }
     })?;
     run.set_loading(true);
-    run.plant(child.id.pid, Tree::Client);
     let argv: Vec<Text> = argv.iter().map(|word| Text::from(word.as_bytes())).collect();
     if call.is_some() {
         run.add_point(child.id, began_t, argv.clone());
     }
+    run.plant(child.id.pid, Tree::Client);
     let echoes = follow_load(run, stdout, stderr)?;
     let foreground = in_foreground();
     Ok(Load { child, echoes, foreground, phase, began_t, argv, expected, ending: None })
