@@ -15,7 +15,7 @@ mod scope;
 pub use account::Account;
 pub use busy::Busy;
 pub use recording::{Column, Recording};
-pub use restart::{Restart, Restarted};
+pub use restart::{Lifetimes, Restart, Restarted};
 pub use scope::{Count, Missing, Requested, Scope, Sum, Track, Windows};
 
 use crate::boot::ServerLog;
@@ -113,6 +113,8 @@ pub struct Source {
     pub epochs: Vec<record::Epoch>,
     /// False when the readings' times are not known, only their order.
     pub timed: bool,
+    /// What was found of its restarts so far.
+    pub lifetimes: Lifetimes,
 }
 
 /// One load point: a leaf phase of kind `load`, or the whole recording.

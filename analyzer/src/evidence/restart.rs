@@ -2,7 +2,8 @@
 
 use super::recording::Column;
 use super::{Edges, Recording, Source};
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the readings say about one server's lifetime.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +35,15 @@ impl Restarted {
     /// Looks at the readings of `source` between `edges`.
     pub fn between(source: &Source, edges: Edges) -> Self {
         let (Some(begin), Some(end)) = (edges.begin, edges.end) else { return Self::Unknown };
+        let known = source.lifetimes.0.borrow().get(&(begin, end)).cloned();
+        known.unwrap_or_else(|| {
+            let found = Self::look(source, begin, end);
+            source.lifetimes.0.borrow_mut().insert((begin, end), found.clone());
+            found
+        })
+    }
+
+    fn look(source: &Source, begin: usize, end: usize) -> Self {
         if let Some(swapped) = swapped(source, begin, end) {
             return Self::Swapped(swapped);
         }
@@ -67,6 +77,11 @@ impl Restarted {
         }
     }
 }
+
+/// What was found between the edges asked for so far. Every check that takes a difference asks, and
+/// the answer takes a look at each change of each counter.
+#[derive(Debug, Clone, Default)]
+pub struct Lifetimes(RefCell<BTreeMap<(usize, usize), Restarted>>);
 
 /// A gauge that holds when its writer began: the process, or a counter's `*_created`.
 ///
