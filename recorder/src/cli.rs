@@ -147,7 +147,8 @@ pub(crate) struct Watch {
     /// File in which the load script marks its phases [default: beside the bundle, NAME.marks]
     ///
     /// One line a mark, `begin NAME key=value…` or `end NAME`, quoted as in a shell. It is looked
-    /// at five times a second. Created when it is not there; an older file is read from its end on.
+    /// at when it is written, and once a second. Created when it is not there; an older file is read
+    /// from its end on.
     #[arg(long, value_name = "FILE", env = "INFERLINT_MARKS", hide_env_values = true, help_heading = RECORD)]
     pub(crate) marks: Option<PathBuf>,
     #[command(flatten)]

@@ -4,18 +4,24 @@
 //! socket, because `echo` can write it and a bind mount carries it into a container. A line's time
 //! is the moment it was read, so it is known to within the polling interval.
 
+use nix::errno::Errno;
 use nix::fcntl::OFlag;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, PipeReader, PipeWriter, Read, Seek, SeekFrom};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// How often the file is looked at. Each look wakes a sleeping core: at 100 ms they were a quarter of
-/// what `watch` costs at 4 Hz.
-pub(crate) const POLL: Duration = Duration::from_millis(200);
+/// The file is looked at when the system says that it was written, and this often besides: not every
+/// file system says so (NFS, some bind mounts). Each look wakes a sleeping core: ten a second were a
+/// quarter of what `watch` costs at 4 Hz.
+pub(crate) const POLL: Duration = Duration::from_secs(1);
+/// How long the last look may take.
+const LAST_LOOK: Duration = Duration::from_millis(300);
 /// Bytes of one line; what is longer is refused as malformed.
 const LINE_BYTES: usize = 64 << 10;
 /// Bytes read in one poll; the rest waits for the next.
@@ -50,12 +56,12 @@ pub(crate) struct Malformed {
 /// What one look at the file gave.
 pub(crate) type Lines = Vec<Result<Mark, Malformed>>;
 
-/// Looks at a marks file five times a second, from a thread of its own: a slow file system must not
-/// hold up a reading.
+/// Follows a marks file from a thread of its own: a slow file system must not hold up a reading.
 #[derive(Debug)]
 pub(crate) struct Follower {
     lines: mpsc::Receiver<Lines>,
-    stop: std::sync::mpsc::Sender<()>,
+    /// Closing it ends the thread.
+    stop: PipeWriter,
 }
 
 impl Follower {
@@ -66,9 +72,10 @@ impl Follower {
     pub(crate) fn start(path: &Path) -> io::Result<Self> {
         let mut marks = Marks::open(path)?;
         let (found, lines) = mpsc::channel(16);
-        let (stop, stopped) = std::sync::mpsc::channel();
+        let (stopped, stop) = io::pipe()?;
+        let mut alarm = Alarm::new(path);
         let follow = move || {
-            while stopped.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+            while alarm.wait(&stopped) {
                 let lines = marks.poll();
                 if !lines.is_empty() && found.blocking_send(lines).is_err() {
                     break;
@@ -94,15 +101,61 @@ impl Follower {
     /// Looks a last time, removes the file if it was created here, and gives the lines that are
     /// left. A file system that does not answer is not waited for.
     pub(crate) async fn finish(mut self) -> Lines {
-        let _ = self.stop.send(());
+        drop(self.stop);
         let mut rest = Lines::new();
         let left = async {
             while let Some(lines) = self.lines.recv().await {
                 rest.extend(lines);
             }
         };
-        let _ = tokio::time::timeout(POLL * 3, left).await;
+        let _ = tokio::time::timeout(LAST_LOOK, left).await;
         rest
+    }
+}
+
+/// Wakes when the file is written, when it is time to look anyway, and at the end.
+struct Alarm {
+    path: PathBuf,
+    /// `None`: the system has no more watches to give, or none at all.
+    inotify: Option<Inotify>,
+}
+
+impl Alarm {
+    fn new(path: &Path) -> Self {
+        let flags = InitFlags::IN_CLOEXEC | InitFlags::IN_NONBLOCK;
+        let mut alarm = Self { path: path.to_owned(), inotify: Inotify::init(flags).ok() };
+        alarm.watch();
+        alarm
+    }
+
+    /// Watches the file that has the name now: it may have been replaced.
+    fn watch(&mut self) {
+        let what =
+            AddWatchFlags::IN_MODIFY | AddWatchFlags::IN_MOVE_SELF | AddWatchFlags::IN_ATTRIB;
+        let watched = self.inotify.as_ref().map(|inotify| inotify.add_watch(&self.path, what));
+        if let Some(Err(Errno::ENOSPC | Errno::ENOSYS)) = watched {
+            self.inotify = None;
+        }
+    }
+
+    /// False once `stopped` is closed.
+    fn wait(&mut self, stopped: &PipeReader) -> bool {
+        let mut fds = vec![PollFd::new(stopped.as_fd(), PollFlags::POLLIN)];
+        if let Some(inotify) = &self.inotify {
+            fds.push(PollFd::new(inotify.as_fd(), PollFlags::POLLIN));
+        }
+        let timeout = PollTimeout::try_from(POLL).unwrap_or(PollTimeout::MAX);
+        let woken = poll(&mut fds, timeout);
+        let ended = fds.first().is_some_and(|fd| fd.any() == Some(true));
+        if woken.is_err_and(|error| error != Errno::EINTR) {
+            // Never a busy loop.
+            std::thread::sleep(POLL);
+        }
+        if let Some(inotify) = &self.inotify {
+            while inotify.read_events().is_ok_and(|events| !events.is_empty()) {}
+        }
+        self.watch();
+        !ended
     }
 }
 
@@ -237,6 +290,26 @@ mod tests {
     fn begin(name: &str, params: &[(&str, &str)]) -> Mark {
         let params = params.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         Mark::Begin { name: name.to_owned(), params }
+    }
+
+    #[test]
+    fn a_write_is_heard_before_it_is_time_to_look() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("marks");
+        let marks = Marks::open(&path).unwrap();
+        let (stopped, stop) = io::pipe().unwrap();
+        let mut alarm = Alarm::new(&path);
+        let begin = std::time::Instant::now();
+        fs::write(&path, "begin x\n").unwrap();
+        assert!(alarm.wait(&stopped));
+        assert!(begin.elapsed() < POLL / 2, "{:?}", begin.elapsed());
+        // What has been heard is heard once: then it waits.
+        let begin = std::time::Instant::now();
+        assert!(alarm.wait(&stopped));
+        assert!(begin.elapsed() >= POLL, "{:?}", begin.elapsed());
+        drop(stop);
+        assert!(!alarm.wait(&stopped));
+        marks.remove();
     }
 
     #[test]

@@ -544,7 +544,7 @@ fn marks_are_phases_with_a_keyframe_at_each_edge() {
     let params = phases[0].params.as_ref().unwrap();
     let params: BTreeMap<_, _> = params.iter().map(|(k, v)| (k.as_str(), v.lossy())).collect();
     assert_eq!((&*params["concurrency"], &*params["dataset"]), ("32", "a b"));
-    assert_eq!((phases[0].from.as_str(), phases[0].error_ns), ("mark", Some(100_000_000)));
+    assert_eq!((phases[0].from.as_str(), phases[0].error_ns), ("mark", Some(1_000_000_000)));
     assert!(bundle.gaps().iter().any(|gap| gap.what == "unparsed" && gap.why.contains("line 2")));
     // With readings every 10 s, all others but the first and the last are those of the edges.
     let readings = bundle.readings(bundle.src("engine"));
