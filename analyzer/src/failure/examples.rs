@@ -1,4 +1,4 @@
-//! Every kind of failure on logs of its own, each in at least two wordings, and what must not be
+//! Every kind of failure on logs of its own, a third of them in two wordings, and what must not be
 //! taken for one. All logs are made up; their error texts are those the programs print.
 
 use super::watch::{Watch, kinds};
