@@ -1,4 +1,7 @@
 //! `inferlint-record watch` and `snapshot` against servers that behave, and servers that do not.
+//!
+//! What is waited for is a condition, never a time, and schedules are held to the times that were
+//! recorded: a machine with no time to spare must not make the recorder look broken.
 
 use flate2::read::GzDecoder;
 use inferlint_schema::container::{Item, Salvage, read};
@@ -17,6 +20,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+
+use super::xray::{port, wait_for};
 
 /// What a server does with the k-th request for its metrics.
 #[derive(Clone)]
@@ -41,6 +46,8 @@ fn metrics(body: &str) -> Reply {
 struct Server {
     url: String,
     served: Arc<AtomicUsize>,
+    /// When each answer had been written.
+    answered: Arc<Mutex<Vec<Instant>>>,
     closed: Arc<AtomicBool>,
     open: Arc<Mutex<Vec<TcpStream>>>,
 }
@@ -55,9 +62,15 @@ impl Server {
         script: impl Fn(usize) -> Reply + Send + Sync + 'static,
     ) -> Self {
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let (served, closed): (Arc<AtomicUsize>, Arc<AtomicBool>) = Default::default();
-        let (script, open) = (Arc::new(script), Arc::<Mutex<Vec<TcpStream>>>::default());
-        let server = Self { url, served: Arc::clone(&served), closed, open };
+        let script = Arc::new(script);
+        let server = Self {
+            url,
+            served: Arc::default(),
+            answered: Arc::default(),
+            closed: Arc::default(),
+            open: Arc::default(),
+        };
+        let (served, answered) = (Arc::clone(&server.served), Arc::clone(&server.answered));
         let (closed, open) = (Arc::clone(&server.closed), Arc::clone(&server.open));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -66,7 +79,8 @@ impl Server {
                 }
                 open.lock().unwrap().push(stream.try_clone().unwrap());
                 let (script, served) = (Arc::clone(&script), Arc::clone(&served));
-                thread::spawn(move || serve(stream, &*script, &served));
+                let answered = Arc::clone(&answered);
+                thread::spawn(move || serve(stream, &*script, &served, &answered));
             }
         });
         server
@@ -79,6 +93,15 @@ impl Server {
 
     fn address(&self) -> &str {
         self.url.strip_prefix("http://").unwrap()
+    }
+
+    fn served(&self) -> usize {
+        self.served.load(Ordering::Acquire)
+    }
+
+    /// Waits until it was asked for its metrics so many times.
+    fn until_served(&self, count: usize) {
+        wait_for(|| (self.served() >= count).then_some(()));
     }
 
     /// Stops listening and closes what is open.
@@ -98,7 +121,12 @@ impl Drop for Server {
     }
 }
 
-fn serve(mut stream: TcpStream, script: &dyn Fn(usize) -> Reply, served: &AtomicUsize) {
+fn serve(
+    mut stream: TcpStream,
+    script: &dyn Fn(usize) -> Reply,
+    served: &AtomicUsize,
+    answered: &Mutex<Vec<Instant>>,
+) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
     loop {
         let Some(Ok(request)) = lines.next() else { return };
@@ -126,6 +154,7 @@ fn serve(mut stream: TcpStream, script: &dyn Fn(usize) -> Reply, served: &Atomic
         if sent.is_err() {
             return;
         }
+        answered.lock().unwrap().push(Instant::now());
     }
 }
 
@@ -240,6 +269,11 @@ impl Bundle {
         Self { records, salvage: salvage.unwrap() }
     }
 
+    /// The bundle at `path` as far as it is written, while it is being written.
+    fn so_far(path: &Path) -> Option<Self> {
+        path.exists().then(|| Self::read(path))
+    }
+
     fn end(&self) -> &End {
         self.salvage.segments[0].end.as_ref().unwrap()
     }
@@ -291,6 +325,21 @@ impl Bundle {
     }
 }
 
+/// Holds a source to its schedule by the times that were recorded: each slot of `interval_ms` since
+/// its first reading was read or is in a gap, and the end is read besides. A reading that is late is
+/// not made up for, so a schedule that drifts has fewer slots than its time.
+fn assert_on_schedule(bundle: &Bundle, src: u32, interval_ms: u64) {
+    let readings = bundle.readings(src);
+    let gaps = bundle.gaps();
+    let gaps: Vec<&&Gap> = gaps.iter().filter(|gap| gap.src == Some(src)).collect();
+    let times = readings.iter().map(|(t, ..)| *t);
+    let begins = times.clone().chain(gaps.iter().map(|gap| gap.from_t)).min().unwrap();
+    let ends = times.chain(gaps.iter().map(|gap| gap.to_t)).max().unwrap();
+    let slots = (ends - begins) / (interval_ms * 1_000_000) + 2;
+    let known = readings.len() as u64 + gaps.iter().map(|gap| gap.count).sum::<u64>();
+    assert!(slots.abs_diff(known) <= 2, "{known} of {slots} slots are known: {gaps:?}");
+}
+
 fn parsed(text: &[u8]) -> Vec<(String, u64)> {
     let samples = prom::parse(text).samples;
     let pair =
@@ -300,6 +349,17 @@ fn parsed(text: &[u8]) -> Vec<(String, u64)> {
 
 fn sleep_ms(ms: u64) {
     thread::sleep(Duration::from_millis(ms));
+}
+
+/// How long the threads of process `pid` have waited for a CPU, all together (the second figure of
+/// `/proc/PID/task/TID/schedstat`, ns).
+fn waited_for_cpu(pid: u32) -> Duration {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let of = |path: PathBuf| {
+        let figures = fs::read_to_string(path.join("schedstat")).ok()?;
+        figures.split(' ').nth(1)?.parse::<u64>().ok()
+    };
+    Duration::from_nanos(tasks.filter_map(|task| of(task.path())).sum())
 }
 
 #[test]
@@ -321,10 +381,7 @@ fn every_series_of_every_recorded_scrape_is_in_the_bundle() {
     let server = Server::start(move |k| Reply::Full("200 OK", script[k.min(last)].clone()));
     let bench = Bench::new();
     let recording = bench.start(&["watch", "--url", &server.url, "--interval", "20ms"]);
-    let deadline = Instant::now() + Duration::from_mins(1);
-    while server.served.load(Ordering::Acquire) <= texts.len() && Instant::now() < deadline {
-        sleep_ms(20);
-    }
+    server.until_served(texts.len() + 1);
     recording.signal("INT");
     assert_eq!(recording.wait().0, Some(0));
     let bundle = bench.bundle();
@@ -338,7 +395,7 @@ fn every_series_of_every_recorded_scrape_is_in_the_bundle() {
 }
 
 #[test]
-fn signals_and_the_duration_seal_within_two_seconds() {
+fn a_signal_seals_without_waiting_for_a_reading_that_hangs() {
     let server = Server::steady();
     for (signal, how) in [("INT", "interrupted"), ("TERM", "terminated"), ("HUP", "hangup")] {
         let bench = Bench::new();
@@ -347,18 +404,26 @@ fn signals_and_the_duration_seal_within_two_seconds() {
         let mut command = bench.command(&["watch", "--url", &server.url, "--interval", "100ms"]);
         command.args(["--scrape", &format!("hung={}", hung.url)]);
         let recording = Recording::of(command);
-        sleep_ms(500);
+        server.until_served(server.served() + 6);
+        hung.until_served(2);
         let began = Instant::now();
         recording.signal(signal);
         let (status, said) = recording.wait();
         println!("{signal}: sealed after {:?}", began.elapsed());
-        // 2 s on a machine with time to spare; a starved one must not make it look broken.
-        assert!(began.elapsed() < Duration::from_secs(6), "{signal}: {:?}", began.elapsed());
         assert_eq!(status, Some(0), "{signal}: {said}");
         let bundle = bench.bundle();
         assert!(bundle.salvage.is_clean());
         assert_eq!(bundle.end().how, how);
-        assert!(bundle.readings(bundle.src("engine")).len() >= 5, "the other goes on");
+        let readings = bundle.readings(bundle.src("engine"));
+        assert!(readings.len() >= 5, "the other goes on");
+        let gaps = bundle.gaps();
+        let gave_way = |gap: &&&Gap| gap.why == "no answer before the recording ended";
+        let src = bundle.src("hung");
+        assert!(gaps.iter().filter(gave_way).any(|gap| gap.src == Some(src)), "{gaps:?}");
+        // The last readings have one second, of the two that sealing may take. Recorded times: what
+        // it took this machine to start `kill` and to see the end is not the recorder's.
+        let sealing = bundle.end().t - readings.last().unwrap().0;
+        assert!(sealing < 5_000_000_000, "{signal}: {sealing} ns from the last reading to the end");
         assert!(!bench.path("run.marks").exists() && !bench.path("run.ilb.part").exists());
     }
 }
@@ -367,7 +432,7 @@ fn signals_and_the_duration_seal_within_two_seconds() {
 fn a_duration_ends_it_and_the_end_record_accounts_for_it() {
     let server = Server::steady();
     let bench = Bench::new();
-    let out = bench.run(&["watch", "--url", &server.url, "--interval", "50ms", "--duration", "1s"]);
+    let out = bench.run(&["watch", "--url", &server.url, "--interval", "20ms", "--duration", "2s"]);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let bundle = bench.bundle();
     let end = bundle.end();
@@ -376,10 +441,12 @@ fn a_duration_ends_it_and_the_end_record_accounts_for_it() {
     assert_eq!(end.scrapes, Some(readings.len() as u64));
     assert!(end.cpu_ns.unwrap() > 0 && end.max_rss_bytes.unwrap() > 1 << 20);
     assert!(end.scrape_dur_ns.unwrap() > 0);
-    assert!((20..=22).contains(&readings.len()), "{} readings", readings.len());
-    assert!(readings.first().unwrap().1 && readings.last().unwrap().1, "keyframes at both ends");
+    let (first, last) = (readings.first().unwrap(), readings.last().unwrap());
+    assert!(first.1 && last.1, "keyframes at both ends");
+    assert!(end.t >= 2_000_000_000 && last.0 >= 1_900_000_000, "{} and {}", end.t, last.0);
+    assert_on_schedule(&bundle, bundle.src("engine"), 20);
     let Record::Session(session) = &bundle.records[0] else { panic!("not a session first") };
-    assert_eq!(session.intervals_ns.as_ref().unwrap()["metrics"], 50_000_000);
+    assert_eq!(session.intervals_ns.as_ref().unwrap()["metrics"], 20_000_000);
     let texts: Vec<&str> = bundle
         .records
         .iter()
@@ -389,12 +456,6 @@ fn a_duration_ends_it_and_the_end_record_accounts_for_it() {
         })
         .collect();
     assert_eq!(texts, ["start", "end"]);
-    // The schedule does not drift: each reading within a few ms of its slot.
-    let t0 = readings[0].0;
-    for (k, (t, _, _)) in readings.iter().enumerate().take(20) {
-        let off = t.abs_diff(t0 + k as u64 * 50_000_000);
-        assert!(off < 40_000_000, "reading {k} is {off} ns off its slot");
-    }
 }
 
 #[test]
@@ -449,31 +510,28 @@ fn what_goes_wrong_at_the_start_is_said_with_its_status() {
 
 #[test]
 fn a_server_that_goes_away_is_a_gap_and_its_return_a_keyframe() {
-    let server = Server::steady();
-    let address = server.address().to_owned();
+    let address = format!("127.0.0.1:{}", port());
+    let listen = || wait_for(|| TcpListener::bind(&address).ok());
+    let server = Server::listen(listen(), |k| metrics(&exposition(k)));
     let bench = Bench::new();
     let recording = bench.start(&["watch", "--url", &server.url, "--interval", "50ms"]);
-    sleep_ms(400);
+    server.until_served(5);
     server.stop();
-    sleep_ms(600);
-    let listener = TcpListener::bind(&address).unwrap();
-    let again = Server::listen(listener, |k| metrics(&exposition(k)));
-    sleep_ms(500);
+    let refused = |gap: &&Gap| gap.what == "scrape" && gap.why == "connection refused";
+    wait_for(|| {
+        let bundle = Bundle::so_far(&bench.path("run.ilb.part"))?;
+        bundle.gaps().into_iter().any(|gap| refused(&gap)).then_some(())
+    });
+    let again = Server::listen(listen(), |k| metrics(&exposition(k)));
+    again.until_served(5);
     recording.signal("TERM");
     assert_eq!(recording.wait().0, Some(0));
-    drop(again);
     let bundle = bench.bundle();
-    let refused: u64 = bundle
-        .gaps()
-        .iter()
-        .filter(|gap| gap.what == "scrape" && gap.why == "connection refused")
-        .map(|gap| gap.count)
-        .sum();
-    assert!(refused >= 5, "{:?}", bundle.gaps());
-    let gone_until = bundle.gaps().iter().map(|gap| gap.to_t).max().unwrap();
+    let gone_until = bundle.gaps().into_iter().filter(refused).map(|gap| gap.to_t).max().unwrap();
     let readings = bundle.readings(bundle.src("engine"));
     let back = readings.iter().find(|(t, _, _)| *t > gone_until).unwrap();
     assert!(back.1, "the first reading after the gap is a keyframe");
+    assert_on_schedule(&bundle, bundle.src("engine"), 50);
 }
 
 #[test]
@@ -502,11 +560,17 @@ fn endpoints_that_misbehave_are_gaps_with_their_reason_and_stop_nothing() {
         args.extend(["--scrape".to_owned(), format!("{name}={}/metrics", server.url)]);
         servers.push(server);
     }
-    args.extend(["--interval", "100ms", "--duration", "2s"].map(str::to_owned));
+    args.extend(["--interval", "100ms"].map(str::to_owned));
     let bench = Bench::new();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let out = bench.run(&args);
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let recording = bench.start(&args);
+    for server in &servers {
+        server.until_served(2);
+    }
+    good.until_served(good.served() + 20);
+    recording.signal("INT");
+    let (status, said) = recording.wait();
+    assert_eq!(status, Some(0), "{said}");
     let bundle = bench.bundle();
     for (name, _, what, why) in cases {
         let src = bundle.src(name);
@@ -515,26 +579,31 @@ fn endpoints_that_misbehave_are_gaps_with_their_reason_and_stop_nothing() {
         assert!(found.is_some_and(|gap| gap.why.contains(why)), "{name}: {gaps:?}");
     }
     let readings = bundle.readings(bundle.src("engine"));
-    assert!(readings.len() >= 18, "the good one was read {} times", readings.len());
+    assert!(readings.len() >= 20, "the good one was read {} times", readings.len());
+    assert_on_schedule(&bundle, bundle.src("engine"), 100);
 }
 
 #[test]
 fn marks_are_phases_with_a_keyframe_at_each_edge() {
     let server = Server::steady();
     let bench = Bench::new();
-    let recording = bench.start(&["watch", "--url", &server.url, "--interval", "10s"]);
+    let recording = bench.start(&["watch", "--url", &server.url, "--interval", "1h"]);
     let marks = bench.path("run.marks");
     assert!(recording.said.contains(&*marks.to_string_lossy()), "{}", recording.said);
-    let append = |line: &str| {
-        sleep_ms(400);
+    // One look before the recording, one reading at its start, and no other but those of the edges.
+    server.until_served(2);
+    for (edge, lines) in [
+        "begin 'c=32' concurrency=32 dataset='a b'\n",
+        "nonsense\nend c=32\n",
+        "begin c=32\n",
+    ]
+    .iter()
+    .enumerate()
+    {
         let mut file = fs::OpenOptions::new().append(true).open(&marks).unwrap();
-        file.write_all(line.as_bytes()).unwrap();
-    };
-    append("begin 'c=32' concurrency=32 dataset='a b'\n");
-    append("nonsense\n");
-    append("end c=32\n");
-    append("begin c=32\n");
-    sleep_ms(400);
+        file.write_all(lines.as_bytes()).unwrap();
+        server.until_served(3 + edge);
+    }
     recording.signal("INT");
     let (status, said) = recording.wait();
     assert_eq!(status, Some(0));
@@ -548,39 +617,41 @@ fn marks_are_phases_with_a_keyframe_at_each_edge() {
     assert_eq!((&*params["concurrency"], &*params["dataset"]), ("32", "a b"));
     assert_eq!((phases[0].from.as_str(), phases[0].error_ns), ("mark", Some(1_000_000_000)));
     assert!(bundle.gaps().iter().any(|gap| gap.what == "unparsed" && gap.why.contains("line 2")));
-    // With readings every 10 s, all others but the first and the last are those of the edges.
+    // With a reading every hour, all others but the first and the last are those of the edges.
     let readings = bundle.readings(bundle.src("engine"));
     assert_eq!(readings.len(), 5);
     for (phase, reading) in phases.iter().zip(&readings[1..]) {
         assert!(reading.1, "a keyframe");
-        assert!(reading.0.saturating_sub(phase.t) < 100_000_000, "right after the edge");
+        assert!(reading.0 >= phase.t, "after the edge");
     }
+    assert!(phases.windows(2).zip(&readings[1..]).all(|(pair, reading)| reading.0 < pair[1].t));
 }
 
 #[test]
 fn a_kill_at_any_moment_loses_at_most_the_last_second_and_a_half() {
-    let server = Server::steady();
-    let url = server.url.clone();
     let rounds: Vec<_> = (0..20_u64)
         .map(|round| {
-            let url = url.clone();
             thread::spawn(move || {
-                let bench = Bench::new();
-                let mut recording = bench.start(&["watch", "--url", &url, "--interval", "50ms"]);
+                let (server, bench) = (Server::steady(), Bench::new());
+                let mut recording =
+                    bench.start(&["watch", "--url", &server.url, "--interval", "50ms"]);
                 // Spread over frame borders without a source of randomness of its own.
-                sleep_ms(300 + round * 137 % 2_700);
+                sleep_ms(300 + round * 1_370 % 4_700);
+                // What the machine keeps from it is not its own: the time its threads were ready to
+                // run and did not.
+                let may_lose =
+                    Duration::from_millis(1_500) + waited_for_cpu(recording.child.id());
                 recording.child.kill().unwrap();
                 let killed = Instant::now();
                 recording.child.wait().unwrap();
                 let bundle = Bundle::read(&bench.path("run.ilb.part"));
                 assert!(bundle.salvage.losses.is_empty(), "{:?}", bundle.salvage.losses);
-                let Record::Session(session) = &bundle.records[0] else { panic!("no session") };
-                let now = fs::read_to_string("/proc/uptime").unwrap();
-                let now: f64 = now.split(' ').next().unwrap().parse().unwrap();
-                let since_kill = killed.elapsed().as_secs_f64();
-                let killed_at = now - since_kill - session.mono_ns as f64 / 1e9;
-                let last = bundle.salvage.last_t.unwrap() as f64 / 1e9;
-                assert!(killed_at - last < 1.5, "killed at {killed_at} s, last record {last} s");
+                // The first answer went to the look before the recording.
+                let answered = server.answered.lock().unwrap();
+                let due = answered.iter().skip(1).filter(|at| killed - **at > may_lose).count();
+                let kept = bundle.readings(bundle.src("engine")).len();
+                println!("killed with {} answers, {due} due, {kept} kept", answered.len());
+                assert!(kept >= due, "{kept} of the {due} readings older than {may_lose:?}");
                 assert!(bundle.salvage.segments[0].end.is_none(), "not closed");
             })
         })
@@ -595,18 +666,21 @@ fn a_stopped_recorder_goes_on_and_says_what_it_missed() {
     let server = Server::steady();
     let bench = Bench::new();
     let recording = bench.start(&["watch", "--url", &server.url, "--interval", "50ms"]);
-    sleep_ms(300);
+    server.until_served(5);
     recording.signal("STOP");
     sleep_ms(1_500);
     recording.signal("CONT");
-    sleep_ms(300);
+    server.until_served(server.served() + 5);
     recording.signal("INT");
     assert_eq!(recording.wait().0, Some(0));
     let bundle = bench.bundle();
     assert!(bundle.salvage.is_clean());
-    let missed: u64 =
-        bundle.gaps().iter().filter(|gap| gap.what == "missed").map(|gap| gap.count).sum();
-    assert!((25..=35).contains(&missed), "{:?}", bundle.gaps());
+    let gaps = bundle.gaps();
+    let longest = gaps.iter().filter(|gap| gap.what == "missed").map(|gap| gap.to_t - gap.from_t);
+    assert!(longest.max() >= Some(1_400_000_000), "{gaps:?}");
+    let missed: u64 = gaps.iter().filter(|gap| gap.what == "missed").map(|gap| gap.count).sum();
+    assert!(missed >= 28, "{gaps:?}");
+    assert_on_schedule(&bundle, bundle.src("engine"), 50);
 }
 
 /// An exposition of 2,000 values that do not compress, none twice.
@@ -619,15 +693,22 @@ fn restless(k: usize) -> Reply {
 fn a_full_disk_keeps_what_is_there_and_is_said_at_the_end() {
     let server = Server::start(restless);
     let bench = Bench::new();
-    let script = "mount -t tmpfs -o size=1m none . && cd . && cd \"$PWD\" && \
-                  \"$@\"; status=$?; cp run.ilb \"$OUT\"; exit $status";
+    let script = "mount -t tmpfs -o size=1m none . && cd . && cd \"$PWD\" || exit; \
+                  \"$@\" & echo $! > \"$OUT/pid.new\"; mv \"$OUT/pid.new\" \"$OUT/pid\"; \
+                  wait $!; status=$?; cp run.ilb \"$OUT\"; exit $status";
     fs::create_dir(bench.path("small")).unwrap();
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--mount", "sh", "-c", script, "sh"]);
     command.arg(recorder()).args(["watch", "--url", &server.url, "--interval", "20ms"]);
-    command.args(["--duration", "6s"]);
-    command.current_dir(bench.path("small")).env("OUT", bench.path("run.ilb"));
-    let out = command.output().unwrap();
+    command.current_dir(bench.path("small")).env("OUT", bench.folder.path());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    // 300 readings are more than 1 MiB.
+    wait_for(|| (server.served() >= 300 || child.try_wait().unwrap().is_some()).then_some(()));
+    if child.try_wait().unwrap().is_none() {
+        let pid = fs::read_to_string(bench.path("pid")).unwrap();
+        Command::new("kill").arg(pid.trim()).status().unwrap();
+    }
+    let out = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&out.stderr);
     if !said.contains("recording to") {
         println!("skipped: no small disk can be mounted here: {said}");
@@ -651,12 +732,15 @@ fn a_limit_on_file_size_ends_the_bundle_with_its_last_whole_frame() {
     let server = Server::start(restless);
     let bench = Bench::new();
     let mut command = Command::new("sh");
-    // 400 blocks of 512 bytes.
+    // 400 blocks of 512 bytes; 150 readings are more.
     command.args(["-c", "trap '' XFSZ; ulimit -f 400; exec \"$@\"", "sh"]).arg(recorder());
-    command.args(["watch", "--url", &server.url, "--interval", "20ms", "--duration", "4s"]);
-    let out = command.current_dir(bench.folder.path()).output().unwrap();
-    let said = String::from_utf8_lossy(&out.stderr);
-    assert_eq!(out.status.code(), Some(125), "{said}");
+    command.args(["watch", "--url", &server.url, "--interval", "20ms"]);
+    command.current_dir(bench.folder.path());
+    let recording = Recording::of(command);
+    server.until_served(150);
+    recording.signal("TERM");
+    let (status, said) = recording.wait();
+    assert_eq!(status, Some(125), "{said}");
     assert!(said.contains("File too large"), "{said}");
     let bundle = Bundle::read(&bench.path("run.ilb.part"));
     assert!(bundle.salvage.losses.is_empty(), "{:?}", bundle.salvage.losses);
@@ -665,23 +749,33 @@ fn a_limit_on_file_size_ends_the_bundle_with_its_last_whole_frame() {
 
 #[test]
 fn a_second_interrupt_ends_it_at_once_and_leaves_the_part() {
-    let server = Server::start(|k| {
-        if k < 2 { metrics(&exposition(k)) } else { Reply::Hang(Duration::from_secs(30)) }
+    // The second one has to come within the second that the last readings have. A machine that
+    // sends it too late has seen a recording that was sealed as it should be, and tries again.
+    let ended = (0..20).any(|_| {
+        let server = Server::start(|k| {
+            if k < 2 { metrics(&exposition(k)) } else { Reply::Hang(Duration::from_mins(1)) }
+        });
+        let bench = Bench::new();
+        let recording = bench.start(&["watch", "--url", &server.url, "--interval", "100ms"]);
+        server.until_served(3);
+        // Two that come at once are one to the system. The process is not reaped before the last.
+        let pid = recording.child.id().to_string();
+        let again = "for n in 1 2 3 4 5 6 7 8 9 10; do kill -s INT $0; sleep 0.1; done";
+        assert!(Command::new("sh").args(["-c", again, &pid]).status().unwrap().success());
+        let (status, said) = recording.wait();
+        if status == Some(0) {
+            assert!(bench.bundle().salvage.is_clean());
+            return false;
+        }
+        assert_eq!(status, Some(130), "{said}");
+        assert!(said.contains("run.ilb.part"), "{said}");
+        assert!(!bench.path("run.ilb").exists());
+        let bundle = Bundle::read(&bench.path("run.ilb.part"));
+        assert!(matches!(bundle.records[0], Record::Session(_)));
+        assert!(bundle.salvage.segments[0].end.is_none(), "not closed");
+        true
     });
-    let bench = Bench::new();
-    let recording = bench.start(&["watch", "--url", &server.url, "--interval", "100ms"]);
-    sleep_ms(400);
-    recording.signal("INT");
-    sleep_ms(100);
-    let began = Instant::now();
-    recording.signal("INT");
-    let (status, said) = recording.wait();
-    assert!(began.elapsed() < Duration::from_secs(6), "the hung reading takes 30 s");
-    assert_eq!(status, Some(130), "{said}");
-    assert!(said.contains("run.ilb.part"), "{said}");
-    assert!(!bench.path("run.ilb").exists());
-    let bundle = Bundle::read(&bench.path("run.ilb.part"));
-    assert!(matches!(bundle.records[0], Record::Session(_)));
+    assert!(ended, "the second interrupt never came in time");
 }
 
 #[test]
