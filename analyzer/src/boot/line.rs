@@ -414,6 +414,11 @@ fn skip_digits(text: &str, count: std::ops::RangeInclusive<usize>) -> Option<&st
     (found >= *count.start()).then_some(rest)
 }
 
+/// A line as a terminal shows it in the end: without colours, and without what was written over.
+pub(crate) fn as_shown(line: &str) -> Cow<'_, str> {
+    last_overwrite(uncoloured(Cow::Borrowed(line)))
+}
+
 /// Without ANSI escapes. vLLM 0.10.2 to 0.14.1 coloured its process prefix even into files.
 fn uncoloured(text: Cow<'_, str>) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {

@@ -1,11 +1,14 @@
-//! Result files of load tools: one file a tool.
+//! Results of load tools, saved or printed: one file a tool.
 //!
 //! Python writers leave bare `Infinity` and `NaN` in their JSON, and several append one document
 //! after another to the same file. Both are read; what was done about them is kept.
 
+mod printed;
 mod sglang;
 mod trtllm;
 mod vllm;
+
+pub use printed::{Table, tables};
 
 use crate::boot::pyrepr;
 use serde_json::{Map, Value};
@@ -44,6 +47,8 @@ pub struct ClientResult {
     pub documents: usize,
     /// Bare `NaN` and `Infinity` that were read as absent.
     pub not_finite: usize,
+    /// Where the tool printed it, e.g. `load stdout, line 57`. `None`: it saved it to a file.
+    pub printed: Option<String>,
 }
 
 /// What a load tool's arguments ask for, by the names that phases use. The three engines' own tools
@@ -142,10 +147,47 @@ impl ClientResult {
         self.tool == sglang::TOOL
     }
 
-    /// Reads a result file: the last document of a known format.
+    /// By how much a figure may be off that is shown with two decimals: 0 in a file.
+    pub fn rounding(&self) -> f64 {
+        if self.printed.is_some() { 0.005 } else { 0.0 }
+    }
+
+    /// What the table that the tool printed says otherwise, in words.
+    pub fn unlike(&self, printed: &Self) -> Vec<String> {
+        let count = |n: Option<u64>| n.map(|n| n as f64);
+        let mut figures = vec![
+            ("completed", Some(self.completed as f64), Some(printed.completed as f64)),
+            ("failed", count(self.failed), count(printed.failed)),
+            ("input tokens", count(self.input_tokens), count(printed.input_tokens)),
+            ("output tokens", count(self.output_tokens), count(printed.output_tokens)),
+            ("duration", self.duration_s, printed.duration_s),
+            ("output throughput", self.output_throughput, printed.output_throughput),
+        ];
+        figures.extend(
+            printed
+                .latencies
+                .iter()
+                .map(|(key, value)| (key.as_str(), self.latencies.get(key).copied(), Some(*value))),
+        );
+        let differs = |(name, saved, printed): (&str, Option<f64>, Option<f64>)| {
+            let (saved, printed) = (saved?, printed?);
+            // Half of the last digit shown, and a hair for binary fractions.
+            let apart = (saved - printed).abs() > 0.005 + saved.abs() * 1e-9;
+            apart.then(|| format!("{name} {saved}, printed {printed}"))
+        };
+        figures.into_iter().filter_map(differs).collect()
+    }
+
+    fn read(map: &Map<String, Value>) -> Option<Self> {
+        let format = FORMATS.iter().find(|format| (format.recognise)(map))?;
+        (format.parse)(map)
+    }
+
+    /// Reads a result file: the last document of a known format, which may be the only one of a
+    /// list.
     ///
     /// # Errors
-    /// In words, when nothing in it is the result of a tool that is known.
+    /// In words, when nothing in it is the result of a tool that is known, or a list has several.
     pub fn parse(text: &str) -> Result<Self, String> {
         // Shells of Windows put a byte order mark before what they redirect.
         let text = text.trim_start_matches('\u{feff}');
@@ -157,8 +199,18 @@ impl ClientResult {
             match document {
                 Ok(Value::Object(map)) => {
                     documents += 1;
-                    let format = FORMATS.iter().find(|format| (format.recognise)(&map));
-                    found = format.and_then(|format| (format.parse)(&map)).or(found);
+                    found = Self::read(&map).or(found);
+                }
+                Ok(Value::Array(list)) => {
+                    let maps = list.iter().filter_map(Value::as_object);
+                    let mut results: Vec<Self> = maps.filter_map(Self::read).collect();
+                    if results.len() > 1 {
+                        // Of appended documents the last is this load's; of a list none is.
+                        let count = results.len();
+                        return Err(format!("a list of {count} results, of one load each"));
+                    }
+                    documents += results.len();
+                    found = results.pop().or(found);
                 }
                 Ok(_) => {}
                 Err(problem) => {
@@ -264,6 +316,18 @@ mod tests {
         );
         let result = ClientResult::parse(text).unwrap();
         assert_eq!((result.completed, result.documents), (7, 2));
+    }
+
+    #[test]
+    fn a_list_is_read_when_it_has_one_result() {
+        let one = r#"{"backend":"vllm","num_prompts":4,"completed":4}"#;
+        let other = r#"{"name":"notes"}"#;
+        let list = |items: &[&str]| ClientResult::parse(&format!("[{}]", items.join(",\n")));
+        assert_eq!(list(&[other, one]).unwrap().completed, 4);
+        assert_eq!(list(&[one]).unwrap().documents, 1);
+        assert!(list(&[one, one, one]).unwrap_err().contains("list of 3 results"));
+        assert!(list(&[other]).unwrap_err().contains("no load tool"));
+        assert!(list(&[]).is_err());
     }
 
     #[test]

@@ -125,6 +125,7 @@ fn of_run(run: &Run) -> String {
             out += &format!(", {} s", grouped((end - begin) as f64 / 1e9, 1));
         }
         out += match &point.result {
+            Some(result) if result.printed.is_some() => ", with a result that was printed",
             Some(_) => ", with a result",
             None => ", without a result",
         };

@@ -128,8 +128,10 @@ pub struct Point {
     pub command: Option<(i64, i64)>,
     /// Per source, the reading before it begins and the last one of the drain after it.
     pub edges: Vec<Edges>,
-    /// What the load tool reported.
+    /// What the load tool reported: its result file, else the table it printed.
     pub result: Option<ClientResult>,
+    /// The table that the load tool printed; else why none of several is taken.
+    pub printed: Option<Result<ClientResult, String>>,
     /// The load tool's arguments.
     pub argv: Option<Vec<String>>,
     /// The load tool's exit status.

@@ -141,12 +141,19 @@ impl<'a> Scope<'a> {
     /// What the load tool reported.
     ///
     /// # Errors
-    /// When its result file was not given.
+    /// When neither its result file was given nor one table is in its output.
     pub fn result(&self) -> Result<&'a ClientResult, Missing> {
-        self.point
-            .result
-            .as_ref()
-            .ok_or_else(|| Missing::lack("no result file of the load tool (give it with --result)"))
+        let point = self.point;
+        point.result.as_ref().ok_or_else(|| {
+            let printed = match &point.printed {
+                Some(Err(why)) => format!("; {why}"),
+                _ if point.output.is_some() => ", and no table in its output".into(),
+                _ => String::new(),
+            };
+            Missing::lack(format!(
+                "no result file of the load tool (give it with --result){printed}"
+            ))
+        })
     }
 
     /// The difference of a counter between the point's edges, over all replicas.

@@ -1,5 +1,6 @@
 //! A bundle as a run: one pass, frame by frame, into columns.
 
+use super::output::{self, Output};
 use super::{SUMMED, open_bundle};
 use crate::boot::Scanner;
 use crate::client::ClientResult;
@@ -45,6 +46,8 @@ struct Reader {
     phases: BTreeMap<u32, Span>,
     phases_left_out: u64,
     logs: BTreeMap<u32, LogParts>,
+    /// What load tools printed, by source and stream.
+    outputs: BTreeMap<(u32, String), Output>,
     files: BTreeMap<u32, (record::File, Vec<u8>)>,
     exits: Vec<record::Exit>,
     /// Sources that hold sums over the replicas of another.
@@ -65,37 +68,23 @@ struct Span {
     end: Option<i64>,
 }
 
-/// A log as its records came: a server's is read as it comes, a load tool's kept.
+/// A server's log, read as its records come.
 struct LogParts {
-    scanner: Option<Scanner>,
+    scanner: Scanner,
     /// Per stream, the beginning of a line that has not ended.
     open: BTreeMap<String, Vec<u8>>,
-    kept: Vec<u8>,
     bytes: u64,
     lines: u64,
     times: Vec<(u64, i64)>,
-    begun: i64,
 }
 
 impl LogParts {
-    fn new(scanner: Option<Scanner>, begun: i64) -> Self {
-        Self {
-            scanner,
-            open: BTreeMap::new(),
-            kept: Vec::new(),
-            bytes: 0,
-            lines: 0,
-            times: Vec::new(),
-            begun,
-        }
+    fn new(scanner: Scanner) -> Self {
+        Self { scanner, open: BTreeMap::new(), bytes: 0, lines: 0, times: Vec::new() }
     }
 
     fn add(&mut self, record: &record::Log) {
         self.bytes += record.body.len() as u64;
-        let Some(scanner) = &mut self.scanner else {
-            self.kept.extend_from_slice(&record.body);
-            return;
-        };
         if record.how != "none" {
             self.times.push((self.lines + 1, record.t as i64));
         }
@@ -103,7 +92,7 @@ impl LogParts {
         let mut rest = record.body.as_slice();
         while let Some(end) = memchr::memchr(b'\n', rest) {
             open.extend_from_slice(rest.get(..end).unwrap_or_default());
-            scanner.line(open);
+            self.scanner.line(open);
             self.lines += 1;
             open.clear();
             rest = rest.get(end + 1..).unwrap_or_default();
@@ -112,12 +101,11 @@ impl LogParts {
     }
 
     /// The server's log; an unfinished last line is a line.
-    fn finish(self, name: String) -> Log {
-        let mut scanner = self.scanner.unwrap_or_else(|| Scanner::new(None));
+    fn finish(mut self, name: String) -> Log {
         for line in self.open.values().filter(|line| !line.is_empty()) {
-            scanner.line(line);
+            self.scanner.line(line);
         }
-        Log { name, bytes: self.bytes, server: scanner.finish(), times: self.times }
+        Log { name, bytes: self.bytes, server: self.scanner.finish(), times: self.times }
     }
 }
 
@@ -234,14 +222,16 @@ impl Reader {
 
     fn log(&mut self, record: &record::Log) {
         let source = self.run.sources.get(record.src as usize);
-        let client = source.is_some_and(|source| source.role == "client");
+        if let Some(client) = source.filter(|source| source.role == "client") {
+            let name = format!("{} {}", client.name, record.stream);
+            let key = (record.src, record.stream.clone());
+            let output = self.outputs.entry(key).or_insert_with(|| Output::new(name));
+            output.add((record.how != "none").then_some(record.t as i64), &record.body);
+            return;
+        }
         let engine = source.and_then(|source| source.engine).map(|engine| engine.name);
-        let begun = record.t as i64;
-        let parts = self
-            .logs
-            .entry(record.src)
-            .or_insert_with(|| LogParts::new((!client).then(|| Scanner::new(engine)), begun));
-        parts.add(record);
+        let new = || LogParts::new(Scanner::new(engine));
+        self.logs.entry(record.src).or_insert_with(new).add(record);
     }
 
     fn file(&mut self, mut record: record::File) {
@@ -301,6 +291,8 @@ impl Reader {
         self.loads();
         self.server_logs();
         self.results();
+        let outputs: Vec<Output> = std::mem::take(&mut self.outputs).into_values().collect();
+        output::give(&outputs, &mut self.run);
         self.run
     }
 
@@ -388,16 +380,8 @@ impl Reader {
         self.run.points.get_mut(at)
     }
 
-    /// Logs of servers are the run's, those of the load tool its output.
     fn server_logs(&mut self) {
         for (src, parts) in std::mem::take(&mut self.logs) {
-            if parts.scanner.is_none() {
-                if let Some(point) = self.point_at(parts.begun) {
-                    let output = point.output.get_or_insert_default();
-                    output.push_str(&String::from_utf8_lossy(&parts.kept));
-                }
-                continue;
-            }
             let source = self.run.sources.get(src as usize);
             let name = source.map_or_else(|| format!("source {src}"), |s| s.name.clone());
             self.run.logs.push(parts.finish(name));

@@ -1,5 +1,6 @@
 //! Files named one by one, and what a run folder is made of.
 
+use super::output::{self, Output};
 use super::series::Series;
 use super::snapshot::Snapshot;
 use super::{bytes, log, process_table, result};
@@ -82,9 +83,6 @@ pub(super) fn assemble(loose: &Loose) -> Result<(Run, bool), InputError> {
     run.kernel_log = loose.kernel_log.as_deref().map(bytes).transpose()?;
     run.server_exit = loose.server_exit.map(exited);
     point.result = loose.result.as_deref().map(result).transpose()?;
-    if let Some(path) = &loose.load_log {
-        point.output = Some(String::from_utf8_lossy(&bytes(path)?).into_owned());
-    }
     let mut on_monotonic = true;
     if let Some((source, edges, mono)) = metrics(loose, &mut run)? {
         run.sources.push(source);
@@ -96,6 +94,12 @@ pub(super) fn assemble(loose: &Loose) -> Result<(Run, bool), InputError> {
         run.logs.push(log(path, engine)?);
     }
     run.points.push(point);
+    if let Some(path) = &loose.load_log {
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        let mut log = Output::new(name.into_owned());
+        log.add(None, &bytes(path)?);
+        output::give(&[log], &mut run);
+    }
     Ok((run, on_monotonic))
 }
 

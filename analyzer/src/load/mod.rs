@@ -4,6 +4,7 @@ mod bundle;
 mod file;
 mod folder;
 mod loose;
+mod output;
 mod process_table;
 mod series;
 mod snapshot;
@@ -125,6 +126,14 @@ fn old_names(run: &Run) -> Vec<String> {
     }
     notes.dedup();
     notes
+}
+
+/// Gives a run what its load tool printed, for examples.
+#[cfg(test)]
+pub(crate) fn output(text: &str, run: &mut Run) {
+    let mut output = output::Output::new("load.log".into());
+    output.add(None, text.as_bytes());
+    output::give(&[output], run);
 }
 
 fn io(path: &Path, error: std::io::Error) -> InputError {

@@ -67,11 +67,13 @@ pub(crate) fn run(text: &str) -> Run {
     let mut summed = None;
     let mut edges = Edges::default();
     let mut t = 0;
-    for section in text.split("== ").skip(1) {
+    let mut output = None;
+    // A table that a load tool prints has `== ` in its title.
+    for section in format!("\n{text}").replace("\n== ", "\n\0").split('\0').skip(1) {
         let (title, body) = section.split_once('\n').unwrap_or((section, ""));
         match title.trim() {
             "result" => point.result = Some(ClientResult::parse(body).unwrap()),
-            "output" => point.output = Some(body.to_owned()),
+            "output" => output = Some(body.to_owned()),
             "log" => run.logs.push(Log {
                 name: "server.log".into(),
                 bytes: body.len() as u64,
@@ -131,6 +133,9 @@ pub(crate) fn run(text: &str) -> Run {
     let of_log = run.logs.iter().find_map(|log| log.server.facts.engine);
     run.engine = run.engine.or_else(|| of_log.and_then(Engine::named));
     run.points.push(point);
+    if let Some(output) = output {
+        crate::load::output(&output, &mut run);
+    }
     run
 }
 

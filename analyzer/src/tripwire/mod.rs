@@ -8,7 +8,7 @@
 pub(crate) mod example;
 mod starts;
 
-use crate::evidence::{Missing, Run, Scope};
+use crate::evidence::{Missing, Point, Run, Scope};
 use crate::finding::{Finding, FindingScope, Status, Verdict};
 
 /// A tripwire as data.
@@ -156,7 +156,13 @@ pub fn judge(run: &Run, chosen: &[&'static Tripwire]) -> Vec<Finding> {
             Check::Point(check) => {
                 for point in &run.points {
                     for group in &groups {
-                        let verdict = check(&Scope { run, point, group });
+                        let mut verdict = check(&Scope { run, point, group });
+                        if let Some(place) = printed_at(tripwire, point) {
+                            verdict = verdict.map(|verdict| {
+                                let how = format!("printed by the load tool ({place})");
+                                verdict.with("client_result", how)
+                            });
+                        }
                         let scope =
                             FindingScope { point: point.name.clone(), source: group.name.clone() };
                         findings.push(finding(tripwire, scope, verdict));
@@ -171,6 +177,12 @@ pub fn judge(run: &Run, chosen: &[&'static Tripwire]) -> Vec<Finding> {
     }
     explain(&mut findings);
     findings
+}
+
+/// Where the load tool printed what a tripwire that reads its result went by.
+fn printed_at<'a>(tripwire: &Tripwire, point: &'a Point) -> Option<&'a str> {
+    let reads = tripwire.needs.contains(&"file");
+    point.result.as_ref()?.printed.as_deref().filter(|_| reads)
 }
 
 /// The findings that need several starts.

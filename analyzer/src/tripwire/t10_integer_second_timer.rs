@@ -25,7 +25,7 @@ tripwire! {
     /// Use the exact rate of the message, or divide the server's token counter by the active window.
     ///
     /// # When it cannot tell
-    /// No result with a duration, no samples, no token counter, or an engine whose gauges move only
+    /// No result with a duration, saved or printed, no samples, no token counter, or an engine whose gauges move only
     /// when a request completes (TensorRT-LLM).
     ///
     /// # References
@@ -78,7 +78,7 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             .with("active_tokens_per_s_least", tokens / longest)
     };
     let active = format!("the server worked {} to {} s", grouped(shortest, 1), grouped(longest, 1));
-    if duration < shortest * (1.0 - SLACK_RATIO) {
+    if duration + result.rounding() < shortest * (1.0 - SLACK_RATIO) {
         return Ok(facts(Verdict::warn(format!(
             "the load tool timed {} s, but {active}: {} is too high, it was {} at most",
             grouped(duration, 2),
@@ -94,7 +94,8 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             rate(longest)
         ))));
     }
-    let whole = if duration.fract() == 0.0 { "; its timer shows whole seconds" } else { "" };
+    let exact = result.printed.is_none();
+    let whole = if exact && duration.fract() == 0.0 { "; its timer shows whole seconds" } else { "" };
     let idle = idle(scope, outer)
         .map_or(String::new(), |ns| format!("; {} between the readings were idle", seconds(ns, 1)));
     let truncated = if duration >= 1.0 {

@@ -27,7 +27,7 @@ tripwire! {
     /// the server's usage figures.
     ///
     /// # When it cannot tell
-    /// No result file, no counters of finished requests, a reading missing, a restart; or one request
+    /// No result file and no table that the load tool printed, no counters of finished requests, a reading missing, a restart; or one request
     /// too many when nothing tells whether the tool sent a test request.
     ///
     /// # References

@@ -13,18 +13,20 @@ tripwire! {
     /// whole answer as its first token, in the same table as the right figures.
     ///
     /// # How it decides
-    /// Within one result file: a median time to first token of 0; completed requests and not one
+    /// Within one result, of the file or, where there is none, of the table that the load tool
+    /// printed: a median time to first token of 0; completed requests and not one
     /// output token; tokens between which no time passed; a mean time to first token that is all of
     /// the latency of answers with many tokens; a second count of the tool's own that finds less than
     /// nine tenths of the tokens; percentiles that fall; a throughput that is not tokens divided by
-    /// duration. Each is a failure, named with its likely cause.
+    /// duration. Each is a failure, named with its likely cause. Where the file and the table say
+    /// different things, that is said and changes nothing else.
     ///
     /// # What to do
     /// Update the load tool, or let it use the endpoint it was written for; ask the server for usage
     /// figures in the stream.
     ///
     /// # When it cannot tell
-    /// No result file, or one without latencies.
+    /// No result file and no table that the load tool printed, or one without figures.
     ///
     /// # References
     /// - vLLM issues 6064 (median TTFT 0) and 14673 (no output tokens); SGLang issue 36272 (buffered
@@ -52,7 +54,18 @@ tripwire! {
 }
 
 fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
-    let result = scope.result()?;
+    let mut verdict = figures(scope.result()?)?;
+    if let (Ok(saved), Some(Ok(printed))) = (scope.result(), &scope.point.printed) {
+        let unlike = saved.unlike(printed);
+        if let Some(first) = unlike.first() {
+            verdict.message += &format!("; the table it printed says otherwise ({first})");
+            verdict = verdict.with("printed_otherwise", unlike);
+        }
+    }
+    Ok(verdict)
+}
+
+fn figures(result: &ClientResult) -> Result<Verdict, Missing> {
     if result.latencies.is_empty() && result.output_tokens.is_none() {
         return Err(Missing::lack(format!("the result of {} has no figures", result.tool)));
     }
@@ -174,7 +187,8 @@ fn rate(result: &ClientResult) -> Impossible {
     let (told, duration) = (result.output_tokens? as f64, result.duration_s?);
     let rate = result.output_throughput?;
     let counted = Some(rate * duration).filter(|counted| counted.is_finite())?;
-    ((counted - told).abs() > told * ROUNDING + rate * 0.01).then(|| {
+    let slack = told * ROUNDING + rate * 0.01 + duration * result.rounding();
+    ((counted - told).abs() > slack).then(|| {
         let text = format!(
             "{} tokens/s over {} s are {} output tokens, not {}",
             grouped(rate, 1),

@@ -148,8 +148,10 @@ fn result(run: &Run) -> Cell {
         (0, _, Form::Folder) => Cell::Missing("cp result.json FOLDER/bench.json"),
         (0, _, Form::Loose) => Cell::Missing("inferlint-analyze report --result result.json …"),
         (_, 1, _) => {
-            let tool = run.points.iter().find_map(|point| point.result.as_ref()).map(|r| r.tool);
-            Cell::Recorded(tool.unwrap_or_default().to_owned())
+            let result = run.points.iter().find_map(|point| point.result.as_ref());
+            let printed = result.is_some_and(|result| result.printed.is_some());
+            let tool = result.map_or("", |result| result.tool);
+            Cell::Recorded(format!("{tool}{}", if printed { ", as printed" } else { "" }))
         }
         (with, points, _) => Cell::Recorded(format!("{with} of {points} points")),
     }
