@@ -154,3 +154,178 @@ fn completed(result: ClientResult, point: &Point, place: String) -> ClientResult
     let failed = result.failed.or(missing);
     ClientResult { printed: Some(place), num_prompts, failed, ..result }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: i64 = 1_000_000_000;
+
+    /// What a tool prints in a run of `concurrency`.
+    fn printed(concurrency: u64, completed: u64) -> String {
+        format!(
+            "Namespace(num_prompts={}, max_concurrency={concurrency})\nInitial test run completed.\n\
+             ============ Serving Benchmark Result ============\n\
+             Successful requests:                     {completed}\n\
+             Maximum request concurrency:             {concurrency}\n\
+             ==================================================\n",
+            concurrency * 6
+        )
+    }
+
+    /// Points of 20 s, one after another, each asked for so many requests at once.
+    fn ladder(steps: &[u64]) -> Run {
+        let point = |(i, concurrency): (usize, &u64)| Point {
+            name: Some(format!("p{i}")),
+            params: BTreeMap::from([("concurrency".to_owned(), concurrency.to_string())]),
+            command: Some((i as i64 * 20 * S, (i as i64 + 1) * 20 * S)),
+            ..Point::default()
+        };
+        Run { points: steps.iter().enumerate().map(point).collect(), ..Run::default() }
+    }
+
+    /// The requests completed by each point's result, after `parts` were printed.
+    fn given(run: &mut Run, parts: &[(Option<i64>, String)]) -> Vec<Option<u64>> {
+        let mut output = Output::new("load stdout".into());
+        for (t, text) in parts {
+            output.add(t.map(|s| s * S), text.as_bytes());
+        }
+        give(&[output], run);
+        run.points.iter().map(|point| point.result.as_ref().map(|r| r.completed)).collect()
+    }
+
+    #[test]
+    fn each_table_is_of_the_point_in_whose_time_it_came() {
+        let mut run = ladder(&[4, 4, 4]);
+        let parts =
+            [(Some(20), printed(4, 1)), (Some(39), printed(4, 2)), (Some(61), printed(4, 3))];
+        assert_eq!(given(&mut run, &parts), [Some(1), Some(2), Some(3)]);
+        assert!(run.notes.is_empty(), "{:?}", run.notes);
+        let second = &run.points[1];
+        assert_eq!(second.params["num_prompts"], "24", "its own arguments");
+        assert_eq!(second.output.as_deref(), Some(printed(4, 2).as_str()), "its own output");
+        let result = second.result.as_ref().unwrap();
+        assert_eq!(result.printed.as_deref(), Some("load stdout, line 9"));
+        assert_eq!(result.failed, Some(22), "what is missing of its prompts");
+    }
+
+    #[test]
+    fn a_late_table_goes_to_the_point_that_has_none() {
+        // Each came when the next tool ran already, as the recorder looks.
+        let mut run = ladder(&[4, 4, 4]);
+        let parts =
+            [(Some(21), printed(4, 1)), (Some(42), printed(4, 2)), (Some(61), printed(4, 3))];
+        assert_eq!(given(&mut run, &parts), [Some(1), Some(2), Some(3)]);
+    }
+
+    #[test]
+    fn what_is_not_told_is_not_guessed() {
+        let lost = "fits no one load point";
+        for (what, steps, parts, results, says) in [
+            (
+                "the first was killed, the second says when it is",
+                &[4, 4][..],
+                vec![(Some(39), printed(4, 2))],
+                vec![None, Some(2)],
+                "",
+            ),
+            (
+                "one table between two points",
+                &[4, 4],
+                vec![(Some(25), printed(4, 2))],
+                vec![None, None],
+                lost,
+            ),
+            (
+                "the concurrency tells",
+                &[4, 8],
+                vec![(Some(25), printed(8, 2))],
+                vec![None, Some(2)],
+                "",
+            ),
+            (
+                "no times, but as many as points",
+                &[4, 8],
+                vec![(None, printed(4, 1) + &printed(8, 2))],
+                vec![Some(1), Some(2)],
+                "",
+            ),
+            (
+                "no times, and not in order",
+                &[4, 4, 4],
+                vec![(None, printed(4, 1) + &printed(4, 2))],
+                vec![None, None, None],
+                lost,
+            ),
+            (
+                "two in one point",
+                &[4],
+                vec![(Some(9), printed(4, 1)), (Some(18), printed(4, 2))],
+                vec![None],
+                "2 tables were printed during it and none is taken (load stdout, line 3; load stdout, line 9)",
+            ),
+            ("another load", &[4], vec![(Some(9), printed(8, 1))], vec![None], lost),
+            ("after all", &[4], vec![(Some(90), printed(4, 1))], vec![None], lost),
+            (
+                "cut",
+                &[4],
+                vec![(Some(9), printed(4, 1)[..180].to_owned())],
+                vec![None],
+                "load stdout, line 3 is not read: it is cut short",
+            ),
+        ] {
+            let mut run = ladder(steps);
+            assert_eq!(given(&mut run, &parts), results, "{what}");
+            let notes = run.notes.join("\n");
+            assert!(notes.contains(says) && notes.is_empty() == says.is_empty(), "{what}: {notes}");
+        }
+    }
+
+    #[test]
+    fn a_file_outranks_the_table_and_a_difference_is_said() {
+        let file = |completed: u64| {
+            ClientResult::parse(&format!(
+                r#"{{"backend":"vllm","num_prompts":24,"completed":{completed}}}"#
+            ))
+        };
+        for (saved, note) in [
+            (24, None),
+            (
+                23,
+                Some(
+                    "p0: its result file and the table at load stdout, line 3 differ: completed 23, printed 24; failed 1, printed 0",
+                ),
+            ),
+        ] {
+            let mut run = ladder(&[4]);
+            run.points[0].result = file(saved).ok();
+            assert_eq!(given(&mut run, &[(Some(20), printed(4, 24))]), [Some(saved)]);
+            assert_eq!(run.notes.first().map(String::as_str), note);
+            assert!(run.points[0].result.as_ref().unwrap().printed.is_none());
+        }
+    }
+
+    #[test]
+    fn both_streams_are_the_output_and_a_table_is_in_one() {
+        let mut run = ladder(&[4]);
+        let mut streams = [Output::new("load stderr".into()), Output::new("load stdout".into())];
+        let table = printed(4, 24);
+        let (begin, end) = table.split_at(170);
+        for (stream, text) in [(1, begin), (0, "100%|##|\r"), (1, end)] {
+            streams[stream].add(Some(9 * S), text.as_bytes());
+        }
+        give(&streams, &mut run);
+        assert_eq!(run.points[0].result.as_ref().unwrap().completed, 24);
+        assert!(run.points[0].output.as_ref().unwrap().starts_with("100%|##|\rNamespace("));
+    }
+
+    #[test]
+    fn text_that_is_none_is_read_all_the_same() {
+        let mut run = ladder(&[4]);
+        let mut output = Output::new("load stdout".into());
+        output.add(Some(9 * S), b"\xff\xfe=====\xf0\x9f");
+        output.add(None, &[0; 4096]);
+        give(&[output, Output::default()], &mut run);
+        assert!(run.points[0].result.is_none() && run.notes.is_empty());
+    }
+}

@@ -332,6 +332,23 @@ mod tests {
     }
 
     #[test]
+    fn a_verdict_on_a_printed_result_says_where_it_was_printed() {
+        let cases = t15_client_server_mismatch::tests::CASES;
+        for (name, place) in [
+            ("printed, not saved", Some("printed by the load tool (load.log, line 2)")),
+            ("agree", None),
+        ] {
+            let case = cases.iter().find(|case| case.name == name).unwrap();
+            let findings = judge(&example::run(case.evidence), TRIPWIRES);
+            let said = |code: &str| {
+                let finding = findings.iter().find(|finding| finding.tripwire == code).unwrap();
+                finding.evidence.get("client_result").and_then(|value| value.as_str())
+            };
+            assert_eq!((said("T15"), said("T39"), said("T14")), (place, place, None));
+        }
+    }
+
+    #[test]
     fn a_cause_of_the_same_scope_is_named() {
         let run = example::run(t01_silent_preemption::tests::CASES[0].evidence);
         let findings = judge(&run, TRIPWIRES);

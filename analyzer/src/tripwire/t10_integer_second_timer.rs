@@ -236,6 +236,60 @@ vllm:generation_tokens_total 400
             says: &["too low"],
         },
         Case {
+            name: "printed, rounded to hundredths",
+            evidence: r"
+== output
+============ Serving Benchmark Result ============
+Successful requests:                     4
+Failed requests:                         0
+Benchmark duration (s):                  0.30
+Total input tokens:                      40
+Total generated tokens:                  24
+Output token throughput (tok/s):         80.00
+---------------Time to First Token----------------
+Mean TTFT (ms):                          12.50
+Median TTFT (ms):                        12.00
+==================================================
+== before
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+vllm:generation_tokens_total 0
+== 0.9
+== 1
+vllm:num_requests_running 4
+== 1.305
+== 1.4
+vllm:num_requests_running 0
+vllm:generation_tokens_total 24
+== after
+",
+            status: Status::Pass,
+            says: &["80.0 tokens/s in 0.30 s", "worked 0.3 to 0.5 s"],
+        },
+        Case {
+            name: "printed without a duration",
+            evidence: r"
+== output
+============ Serving Benchmark Result ============
+Successful requests:                     4
+Failed requests:                         0
+Benchmark duration (s):                  nan
+Total input tokens:                      40
+Total generated tokens:                  400
+Output token throughput (tok/s):         80.00
+---------------Time to First Token----------------
+Mean TTFT (ms):                          12.50
+Median TTFT (ms):                        12.00
+==================================================
+== before
+vllm:num_requests_running 0
+== 0
+== after
+",
+            status: Status::Unknown,
+            says: &["the result of vllm bench serve has no duration"],
+        },
+        Case {
             name: "no result",
             evidence: "== before\nvllm:num_requests_running 0\n== 0\n== after\n",
             status: Status::Unknown,

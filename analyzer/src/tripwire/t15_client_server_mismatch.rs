@@ -299,6 +299,88 @@ vllm:generation_tokens_total 12800
             says: &["generated 12,800 output tokens and the load tool counts 0"],
         },
         Case {
+            name: "printed, not saved",
+            evidence: r#"
+== output
+Initial test run completed. Starting main benchmark run...
+============ Serving Benchmark Result ============
+Successful requests:                     32
+Failed requests:                         0
+Benchmark duration (s):                  5.12
+Total input tokens:                      40
+Total generated tokens:                  3200
+Output token throughput (tok/s):         625.00
+---------------Time to First Token----------------
+Mean TTFT (ms):                          12.50
+Median TTFT (ms):                        12.00
+==================================================
+== before
+vllm:request_success_total{finished_reason="length"} 0
+vllm:generation_tokens_total 0
+== after
+vllm:request_success_total{finished_reason="length"} 33
+vllm:generation_tokens_total 3300
+"#,
+            status: Status::Pass,
+            says: &["32 requests, 3,200 output tokens, and 1 untimed request of its own"],
+        },
+        Case {
+            name: "printed twice",
+            evidence: r#"
+== output
+============ Serving Benchmark Result ============
+Successful requests:                     32
+Failed requests:                         0
+Benchmark duration (s):                  5.12
+Total input tokens:                      40
+Total generated tokens:                  3200
+Output token throughput (tok/s):         625.00
+---------------Time to First Token----------------
+Mean TTFT (ms):                          12.50
+Median TTFT (ms):                        12.00
+==================================================
+============ Serving Benchmark Result ============
+Successful requests:                     32
+Failed requests:                         0
+Benchmark duration (s):                  5.12
+Total input tokens:                      40
+Total generated tokens:                  3200
+Output token throughput (tok/s):         625.00
+---------------Time to First Token----------------
+Mean TTFT (ms):                          12.50
+Median TTFT (ms):                        12.00
+==================================================
+== before
+vllm:request_success_total{finished_reason="length"} 0
+== after
+vllm:request_success_total{finished_reason="length"} 32
+"#,
+            status: Status::Unknown,
+            says: &["no result file", "--result", "2 tables were printed during it and none is taken"],
+        },
+        Case {
+            name: "printed, cut short",
+            evidence: r#"
+== output
+============ Serving Benchmark Result ============
+Successful requests:                     32
+Failed requests:                         0
+Benchmark duration (s):                  5.12
+Total input tokens:                      40
+Total generated tokens:                  3200
+Output token throughput (tok/s):         625.00
+---------------Time to First Token----------------
+Mean TTFT (ms):                          12.50
+Median TTFT (ms):                        12.00
+== before
+vllm:request_success_total{finished_reason="length"} 0
+== after
+vllm:request_success_total{finished_reason="length"} 32
+"#,
+            status: Status::Unknown,
+            says: &["no table in its output"],
+        },
+        Case {
             name: "no result",
             evidence: "== before\nvllm:request_success_total 0\n== after\n",
             status: Status::Unknown,

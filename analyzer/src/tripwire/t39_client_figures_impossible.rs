@@ -265,6 +265,66 @@ pub(super) mod tests {
             says: &["4 requests fit"],
         },
         Case {
+            name: "printed without a first token",
+            evidence: r"
+== output
+============ Serving Benchmark Result ============
+Successful requests:                     4
+Failed requests:                         0
+Benchmark duration (s):                  4.00
+Total input tokens:                      40
+Total generated tokens:                  400
+Output token throughput (tok/s):         100.00
+---------------Time to First Token----------------
+Mean TTFT (ms):                          12.50
+Median TTFT (ms):                        0.00
+==================================================
+",
+            status: Status::Fail,
+            says: &["median TTFT is 0.00 ms"],
+        },
+        Case {
+            name: "printed, with what rounding leaves of a slow rate",
+            evidence: r"
+== output
+============ Serving Benchmark Result ============
+Successful requests:                     1
+Failed requests:                         0
+Benchmark duration (s):                  1000.00
+Total input tokens:                      40
+Total generated tokens:                  34
+Output token throughput (tok/s):         0.03
+---------------Time to First Token----------------
+Mean TTFT (ms):                          12.50
+Median TTFT (ms):                        12.00
+==================================================
+",
+            status: Status::Pass,
+            says: &["1 requests fit"],
+        },
+        Case {
+            name: "saved and printed otherwise",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":4,"completed":4,"total_output_tokens":400,"duration":4.0,
+"output_throughput":100.0,"mean_ttft_ms":12.5,"median_ttft_ms":12.0}
+== output
+============ Serving Benchmark Result ============
+Successful requests:                     3
+Failed requests:                         0
+Benchmark duration (s):                  4.00
+Total input tokens:                      40
+Total generated tokens:                  400
+Output token throughput (tok/s):         100.00
+---------------Time to First Token----------------
+Mean TTFT (ms):                          12.50
+Median TTFT (ms):                        12.00
+==================================================
+"#,
+            status: Status::Pass,
+            says: &["4 requests fit", "the table it printed says otherwise (completed 4, printed 3)"],
+        },
+        Case {
             name: "no result",
             evidence: "== before\nvllm:num_requests_running 0\n",
             status: Status::Unknown,
