@@ -391,6 +391,50 @@ fn a_ladder_has_one_point_for_each_load_tool_below_the_script() {
 }
 
 #[test]
+fn a_ladder_that_saves_no_result_is_judged_by_the_tables_it_prints() {
+    let folder = Bench::new();
+    let port = port();
+    // The first sends a test request before its clock starts, and says so only in its output.
+    let steps = [bench(port, 4, "--ready-check-timeout-sec 60"), bench(port, 16, "")];
+    // A Python client imports for seconds before it sends: there are readings between two of them.
+    let ladder = format!("{} || exit 9\nsleep 2\n{}", steps[0], steps[1]);
+    let ladder = folder.script("ladder.sh", &ladder);
+    let output = folder.run(&["--interval", "50ms", "--serve", &serve(port, ""), "--", &ladder]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let bundle = folder.bundle();
+    assert_eq!(bundle.points(), ["c=4", "c=16"]);
+    assert!(bundle.files("result").is_empty());
+
+    let analyzer = inferlint_tests::binary("inferlint-analyze").unwrap();
+    let judged = folder
+        .bare(analyzer.to_str().unwrap())
+        .args(["check", "--format", "json", "run.ilb"])
+        .output()
+        .unwrap();
+    let judged: serde_json::Value = serde_json::from_slice(&judged.stdout).unwrap();
+    let verdicts = judged["runs"][0]["verdicts"].as_array().unwrap();
+    let printed = text(&output.stdout);
+    for (point, completed, untimed) in [("c=4", 24, 1), ("c=16", 96, 0)] {
+        let of = |code: &str| {
+            let same =
+                |v: &&serde_json::Value| v["tripwire"] == code && v["scope"]["point"] == point;
+            verdicts.iter().find(same).unwrap()
+        };
+        assert_eq!(of("T39")["status"], "pass", "{point}");
+        // What the readings show beside it depends on the machine's spare time.
+        let sides = &of("T15")["evidence"];
+        assert_eq!(sides["client_requests"], f64::from(completed), "{point} {sides:#}");
+        assert_eq!(sides["untimed_requests"], untimed, "{point} {sides:#}");
+        let message = of("T10")["message"].as_str().unwrap();
+        assert!(!message.contains("no result"), "{point} {message}");
+        let place = sides["client_result"].as_str().unwrap();
+        let line = place.rsplit("load stdout, line ").next().unwrap().trim_end_matches(')');
+        let line = printed.lines().nth(line.parse::<usize>().unwrap() - 1).unwrap();
+        assert!(line.contains("Serving Benchmark Result"), "{place}: {line}");
+    }
+}
+
+#[test]
 fn marks_make_points_of_a_tool_nobody_knows_and_outrank_one_that_is_known() {
     let folder = Bench::new();
     symlink(inferlint_tests::binary("inferlint-sim").unwrap(), folder.path("bin/other")).unwrap();

@@ -95,7 +95,8 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         ))));
     }
     let exact = result.printed.is_none();
-    let whole = if exact && duration.fract() == 0.0 { "; its timer shows whole seconds" } else { "" };
+    let whole =
+        if exact && duration.fract() == 0.0 { "; its timer shows whole seconds" } else { "" };
     let idle = idle(scope, outer)
         .map_or(String::new(), |ns| format!("; {} between the readings were idle", seconds(ns, 1)));
     let truncated = if duration >= 1.0 {

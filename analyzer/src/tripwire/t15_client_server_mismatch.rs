@@ -356,7 +356,11 @@ vllm:request_success_total{finished_reason="length"} 0
 vllm:request_success_total{finished_reason="length"} 32
 "#,
             status: Status::Unknown,
-            says: &["no result file", "--result", "2 tables were printed during it and none is taken"],
+            says: &[
+                "no result file",
+                "--result",
+                "2 tables were printed during it and none is taken",
+            ],
         },
         Case {
             name: "printed, cut short",

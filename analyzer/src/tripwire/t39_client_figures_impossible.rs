@@ -322,7 +322,10 @@ Median TTFT (ms):                        12.00
 ==================================================
 "#,
             status: Status::Pass,
-            says: &["4 requests fit", "the table it printed says otherwise (completed 4, printed 3)"],
+            says: &[
+                "4 requests fit",
+                "the table it printed says otherwise (completed 4, printed 3)",
+            ],
         },
         Case {
             name: "no result",
