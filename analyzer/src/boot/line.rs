@@ -79,8 +79,9 @@ const MAX_LAYERS: usize = 12;
 type Layer = for<'t> fn(&mut Line<'_>, &'t str) -> Option<&'t str>;
 
 /// Order matters only where one layer's form is a special case of another's.
-const LAYERS: [Layer; 13] = [
+const LAYERS: [Layer; 14] = [
     compose_name,
+    cloud_severity,
     kubectl_pod,
     mpirun_tag,
     srun_label,
@@ -98,6 +99,10 @@ const LAYERS: [Layer; 13] = [
 /// `name-1  | `, and the `│ ` frame terminal viewers draw.
 fn compose_name<'t>(_: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
     if let Some(rest) = text.strip_prefix("│ ") {
+        return Some(rest.trim_end_matches(['│', ' ']));
+    }
+    // What a build server leaves of it.
+    if let Some(rest) = text.strip_prefix("  | ").filter(|rest| rest.starts_with('(')) {
         return Some(rest);
     }
     let name = text.len() - text.trim_start_matches(is_name).len();
@@ -110,6 +115,14 @@ fn compose_name<'t>(_: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
 
 fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+/// `ERROR 2026-11-30T10:00:00Z `, as Google Cloud prints what it kept. The word only says which
+/// stream the line came from.
+fn cloud_severity<'t>(_: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+    let words = ["DEFAULT ", "INFO ", "NOTICE ", "WARNING ", "ERROR "];
+    let rest = words.iter().find_map(|word| text.strip_prefix(word))?;
+    date(rest, '-', &[4, 2, 2])?.starts_with('T').then_some(rest)
 }
 
 /// `[pod/name/container] `, as `kubectl logs --prefix` writes it.
@@ -184,7 +197,10 @@ fn iso_time<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
     let (_, rest) = clock(rest.get(1..)?)?;
     let rest = zone(rest);
     let rest = if open { rest.strip_prefix(']')? } else { rest };
-    let rest = rest.strip_prefix(' ').or_else(|| rest.is_empty().then_some(""))?;
+    let rest = rest.strip_prefix([' ', '\t']).or_else(|| rest.is_empty().then_some(""))?;
+    if let Some(inner) = loguru(line, rest) {
+        return Some(inner);
+    }
     for stream in ["stdout F ", "stderr F ", "stdout P ", "stderr P ", "stdout F", "stderr F"] {
         if let Some(inner) = rest.strip_prefix(stream) {
             return Some(inner);
@@ -199,6 +215,10 @@ fn iso_time<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
         ("DEBUG ", Level::Debug),
     ] {
         if let Some(inner) = rest.trim_start_matches(' ').strip_prefix(word) {
+            if date(inner, '-', &[2, 2]).is_some() {
+                // vLLM's own level and date: read elsewhere.
+                break;
+            }
             line.level = Some(level);
             line.is_record = true;
             return Some(inner);
@@ -212,6 +232,25 @@ fn iso_time<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
         return Some(inner);
     }
     Some(rest)
+}
+
+/// `| ERROR    | module:function:12 - ` after the time, and `| ERROR | stderr | ` of programs that
+/// relay a server's lines.
+fn loguru<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+    let (word, rest) = text.strip_prefix("| ")?.split_once(" | ")?;
+    let level = match word.trim_end() {
+        "DEBUG" | "TRACE" => Level::Debug,
+        "INFO" | "SUCCESS" => Level::Info,
+        "WARNING" => Level::Warning,
+        "ERROR" | "CRITICAL" => Level::Error,
+        _ => return None,
+    };
+    if let Some(relayed) = ["stdout | ", "stderr | "].iter().find_map(|s| rest.strip_prefix(s)) {
+        return Some(relayed);
+    }
+    line.level = Some(level);
+    line.is_record = true;
+    Some(rest.split_once(" - ").map_or(rest, |(_, said)| said))
 }
 
 /// SGLang's `[2026-10-01 01:40:36 DP0 TP3] ` and TensorRT-LLM's `[10/01/2026-01:54:18] `.
@@ -593,6 +632,14 @@ mod tests {
                 "TP0",
                 None,
             ),
+            ("ERROR 2025-04-07T19:13:52.541718006Z [2025-04-07 19:13:52 TP3] x", "x", "TP3", None),
+            ("2025-04-07T19:13:52.5Z ERROR 04-01 10:00:00 [core.py:343] x", "x", "", error),
+            ("2023-10-26 18:11:35 | ERROR | stderr | Traceback", "Traceback", "", None),
+            ("2023-10-26 18:11:35 | ERROR | stderr |   File \"a\"", "  File \"a\"", "", None),
+            ("2024-01-01 10:00:00.123 | ERROR    | a.b:run:12 - boom", "boom", "", error),
+            ("2025-07-01T00:57:53+08:00\t  File \"a\"", "  File \"a\"", "", None),
+            ("│   File \"a\"        │", "  File \"a\"", "", None),
+            ("  | (EngineCore pid=7) x", "x", "EngineCore pid=7", None),
             // Not prefixes: they stay.
             ("   41 | #  error \"x\"", "   41 | #  error \"x\"", "", None),
             ("| tensorrt_llm | 1 |", "| tensorrt_llm | 1 |", "", None),

@@ -9,6 +9,7 @@ pub(super) const KINDS: &[Kind] = &[
         &[
             r"Watchdog caught collective operation timeout.*SeqNum=(?<seq>\d+), OpType=(?<op>\w+).*Timeout\(ms\)=(?<limit>\d+)",
             r"Watchdog caught collective operation timeout",
+            r"Timeout at NCCL work: \d+",
             r"(?i)NCCL.{0,60}(?:operation|communicator|collective).{0,40}tim(?:ed out|eout)",
         ],
         |t| match (t.part("op"), t.part("seq"), t.part("limit").and_then(|ms| ms.parse::<u64>().ok())) {
@@ -59,6 +60,8 @@ pub(super) const KINDS: &[Kind] = &[
             r"(?i)client socket has timed out after (?<s>\d+)",
             r"(?i)(?:TCPStore|rendezvous|DistStore)\w*.{0,80}tim(?:ed out|eout)",
             r"(?i)connect\(\) timed out.*(?:Original timeout was|master)",
+            r"Gloo connectFullMesh failed",
+            r"wait timeout after \d+ms, keys: ",
         ],
         |t| t.say("the ranks did not find each other in time", "check the master address, the ports between nodes and that every rank was started"),
     ),
@@ -66,7 +69,7 @@ pub(super) const KINDS: &[Kind] = &[
         "nccl_error",
         "NCCL failed, with no more specific line in the log",
         &[
-            r"NCCL error(?: in)?: .*(?<why>unhandled (?:system|cuda) error|invalid usage|internal error)",
+            r"NCCL error\b.*(?<why>unhandled (?:system|cuda) error|invalid usage|internal error)",
             r"ncclSystemError|ncclUnhandledCudaError|ncclInvalidUsage|ncclInternalError",
             r"NCCL [Ee]rror:? (?:\d+: )?(?:unhandled|invalid|internal)",
             r"NCCL WARN (?:Cuda failure|Error|Call to|Failed)",

@@ -59,9 +59,10 @@ pub(super) const KINDS: &[Kind] = &[
         "a size of the model cannot be split over the ranks",
         &[
             r"(?<what>[Tt]otal number of attention heads|[\w ]+?) \((?<n>\d+)\) must be divisible by (?<by>[\w ]+?) \((?<ranks>\d+)\)",
-            r"must be divisible by",
+            r"(?i)must be divisible by .{0,60}(?:parallel|shard|rank|world|gpus|partition|\b(?:attn_)?[tempd]p(?:[_ -]size)?\b)",
+            r"(?i)(?:heads?|hidden|intermediate|vocab|experts?|layers?)\w*.{0,60} must be divisible by",
             r"(?<n>\d+) is not divisible by (?<ranks>\d+)",
-            r"(?i)not divisible by",
+            r"(?i)not divisible by .{0,60}(?:parallel|shard|rank|world|gpus|partition|\b(?:attn_)?[tempd]p(?:[_ -]size)?\b)",
         ],
         |t| match (t.part("n"), t.part("ranks")) {
             (Some(n), Some(ranks)) => {
@@ -85,10 +86,15 @@ pub(super) const KINDS: &[Kind] = &[
         &[
             r"LoRA rank (?<rank>\d+) is greater than max_lora_rank (?<max>\d+)",
             r"greater than max_lora_rank",
+            r"with rank (?<rank>\d+) is incompatible with the current LoRA memory pool",
+            r"(?i)lora rank .{0,40}(?:exceeds|larger than|must be)",
         ],
         |t| match (t.part("rank"), t.part("max")) {
             (Some(rank), Some(max)) => format!(
                 "a LoRA adapter has rank {rank}, greater than max_lora_rank {max}: start with --max-lora-rank {rank}"
+            ),
+            (Some(rank), None) => format!(
+                "a LoRA adapter of rank {rank} does not fit the adapters' memory pool: raise --max-lora-rank to {rank}, or list its modules in --lora-target-modules"
             ),
             _ => t.say("a LoRA adapter's rank is greater than the limit", "raise --max-lora-rank"),
         },
@@ -98,13 +104,15 @@ pub(super) const KINDS: &[Kind] = &[
         "the length asked for is longer than the model was made for",
         &[
             r"max_model_len \((?<n>\d+)\) is greater than the derived max_model_len \((?:\w+=)?(?<max>[\d.]+)",
+            r"(?:Error: .*)context_length \((?<n>\d+)\) is greater than the derived context_length \((?<max>\d+)\)",
             r"greater than the derived max_model_len",
             r"(?i)context length \(?\d+\)? (?:is )?(?:greater|longer) than the model's",
         ],
         |t| match (t.part("n"), t.part("max")) {
             (Some(n), Some(max)) => format!(
-                "max_model_len {n} is greater than the model's own length {}: lower --max-model-len",
-                max.trim_end_matches(['.', '0']).trim_end_matches('.')
+                "a length of {n} is greater than the model's own length {}: lower {}",
+                whole(max),
+                t.advise("--max-model-len", "--context-length", "--max_seq_len")
             ),
             _ => t.say("the length asked for is longer than the model's own", "lower it"),
         },
@@ -115,10 +123,15 @@ pub(super) const KINDS: &[Kind] = &[
         &[
             r"(?i)quantization method specified in the model config \((?<is>[\w-]+)\) does not match .*?\((?<asked>[\w-]+)\)",
             r"does not match the quantization method",
+            r"Specified quant_algo=(?<asked>\w+), conflicting with quant_algo=(?<is>\w+)",
+            r"Cannot find the config file for (?<asked>\w+)",
         ],
         |t| match (t.part("is"), t.part("asked")) {
             (Some(is), Some(asked)) => format!(
                 "the checkpoint is quantized as {is}, but {asked} was asked for: leave --quantization out or name {is}"
+            ),
+            (None, Some(asked)) => format!(
+                "the checkpoint is not quantized as {asked}, which was asked for (no config file for {asked}): leave --quantization out or serve a quantized checkpoint"
             ),
             _ => t.say(
                 "the quantization asked for is not the checkpoint's",
@@ -146,6 +159,7 @@ pub(super) const KINDS: &[Kind] = &[
         &[
             r"num_speculative_tokens (?:must|should|is required)",
             r"(?i)validation errors? for SpeculativeConfig",
+            r"(?i)(?:unsupported|unknown|invalid) speculative",
             r"(?i)speculative[ _-](?:config|decoding|model|method|algorithm)\b.{0,80}(?:must|invalid|not supported|unsupported|required|cannot|unknown)",
             r"(?i)(?:draft model|eagle|medusa|mtp)\b.{0,80}(?:must|invalid|not supported|does not support|required|mismatch)",
         ],
@@ -188,10 +202,16 @@ pub(super) const KINDS: &[Kind] = &[
         &[
             r"(?:NotImplementedError|ValueError|AssertionError|RuntimeError): .{0,160}\b(?:is|are) not (?:yet |currently )?supported\b.{0,120}",
             r"(?:NotImplementedError|ValueError): (?:Cannot use|Unknown|Unsupported|Invalid) .*",
+            r"NotImplementedError: .{0,160}\b(?:requires?|only|support|implemented|available)\b.{0,120}",
         ],
         |t| t.say("an option or feature is not supported here", "change it or the version"),
     ),
 ];
+
+/// `32768.0` as `32768`.
+fn whole(number: &str) -> &str {
+    number.split_once('.').map_or(number, |(whole, _)| whole)
+}
 
 fn divisors(n: &str) -> String {
     let Ok(n) = n.parse::<u32>() else { return String::new() };

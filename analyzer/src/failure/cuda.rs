@@ -33,6 +33,8 @@ pub(super) const KINDS: &[Kind] = &[
             r"an illegal memory access was encountered",
             r"CUDA_ERROR_ILLEGAL_ADDRESS",
             r"cudaErrorIllegalAddress",
+            // AMD's driver.
+            r"Memory access fault by GPU",
         ],
         |t| {
             t.say(
@@ -77,7 +79,7 @@ pub(super) const KINDS: &[Kind] = &[
         "cuda_error",
         "CUDA returned an error that no nearer kind names",
         &[
-            r"CUDA error: (?<why>.+)",
+            r"CUDA (?:runtime )?error(?: in .*\))?: (?<why>.+)",
             r"(?i)\bcudaError\w+\b.*",
             r"CUDA driver error: .*",
             r"HIP error: .*",

@@ -6,7 +6,14 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new(
         "no_kernel_image",
         "the build holds no code for this GPU",
-        &[r"no kernel image is available", r"cudaErrorNoKernelImageForDevice"],
+        &[
+            r"no kernel image is available",
+            r"cudaErrorNoKernelImageForDevice",
+            r"has no device code compatible with (?:CUDA|HIP) arch",
+            r"(?i)HIP error: invalid device function|hipErrorNoBinaryForGpu",
+            r"No compiled \w+ for (?:a )?(?:CUDA )?(?:device|compute) capability",
+            r"device kernel image is invalid",
+        ],
         |t| {
             t.say(
                 "this build has no kernels for the GPU",
@@ -40,6 +47,7 @@ pub(super) const KINDS: &[Kind] = &[
         &[
             r"(?i)bfloat16 is only supported.*?capability of at least (?<need>[\d.]+).*?capability (?<has>[\d.]+)",
             r"(?i)bfloat16 is (?:only|not) supported",
+            r"Feature '\.bf16\S*' requires \.target sm_\d+",
         ],
         |t| match (t.part("need"), t.part("has")) {
             (Some(need), Some(has)) => format!(
@@ -55,7 +63,7 @@ pub(super) const KINDS: &[Kind] = &[
         "attention_unsupported_gpu",
         "the attention kernels asked for do not run on this GPU",
         &[
-            r"(?i)FlashAttention (?:only supports|requires) .*",
+            r"(?i)Flash[ -]?Attention (?:v?\d )?(?:backend )?(?:only supports|requires) .*",
             r"(?i)(?:FA[23]|flash ?attn?|flashinfer|flashmla|cutlass).{0,40}(?:only supported|not supported|requires).{0,60}(?:capability|GPU|Ampere|Hopper|device)",
             r"No valid attention backend found",
         ],

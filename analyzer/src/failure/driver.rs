@@ -34,6 +34,7 @@ pub(super) const KINDS: &[Kind] = &[
             r"CUDA driver initialization failed",
             r"Unexpected error from cudaGetDeviceCount",
             r"CUDA_ERROR_SYSTEM_NOT_READY",
+            r"NVMLError_LibRmVersionMismatch|Failed to initialize NVML: Driver/library version mismatch",
         ],
         |t| match (t.part("code"), t.part("why")) {
             (Some(code @ "802"), Some(why)) => format!(
@@ -52,7 +53,10 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new(
         "gpu_busy",
         "the card is in exclusive use or otherwise refuses a context",
-        &[r"(?i)devices?(?:\(s\))? (?:is/are |is |are )?busy or unavailable"],
+        &[
+            r"(?i)devices?(?:\(s\))? (?:is/are |is |are )?busy or unavailable",
+            r"cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE",
+        ],
         |t| {
             t.say(
                 "the GPU refuses a context",
@@ -64,7 +68,10 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new(
         "cuda_device_not_ready",
         "the card answered that it is not ready",
-        &[r"CUDA error: device not ready"],
+        &[
+            r"CUDA (?:runtime )?error.*: device not ready",
+            r"cudaErrorNotReady|CUDA_ERROR_NOT_READY",
+        ],
         |t| {
             t.say(
                 "the GPU was not usable",
@@ -96,7 +103,7 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new(
         "cuda_in_forked_process",
         "CUDA was in use before the process was forked",
-        &[r"Cannot re-initialize CUDA in forked subprocess"],
+        &[r"Cannot re-initialize \w+ in forked subprocess"],
         |t| {
             t.say(
                 "CUDA was initialised before the workers were forked",
@@ -128,7 +135,7 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new(
         "uva_unavailable",
         "the platform offers no unified virtual addressing (WSL)",
-        &[r"UVA is not available"],
+        &[r"UVA is not available", r"(?i)requires uva\b"],
         |t| {
             t.say(
                 "this platform has no unified virtual addressing, which this release needs",

@@ -34,8 +34,12 @@ pub(super) const KINDS: &[Kind] = &[
         &[
             r"(?i)health check failed\..*(?:couldn't|could not) get a response from (?<who>\w+) for (?:the )?last (?<s>\d+) seconds",
             r"(?i)couldn't get a response from (?<who>detokenizer|scheduler)",
+            r"failed liveness probe, will be restarted",
         ],
         |t| {
+            if t.text.contains("liveness probe") {
+                return t.say("the server stopped answering its health check", "the orchestrator killed it for that");
+            }
             let who = t.part("who").unwrap_or("the detokenizer");
             let s = t.part("s").map(|s| format!(" for {s} s")).unwrap_or_default();
             let end = match t.aside.exit {
@@ -50,6 +54,8 @@ pub(super) const KINDS: &[Kind] = &[
         Some(137 | -9 | 143 | -15) => "health_check_failed_killed_externally",
         _ => "health_check_failed",
     })
+    // The orchestrator reports it as news of its own.
+    .needs(Needs::Nothing)
     .fatal(),
     Kind::new(
         "rpc_timeout",
@@ -59,10 +65,18 @@ pub(super) const KINDS: &[Kind] = &[
             r"(?i)TimeoutError: RPC\b.*",
             r"(?i)execute_model timed out",
             r"(?i)timed out.{0,40}waiting for (?:worker|model execution|execute_model)",
+            r"RayChannelTimeoutError: ",
+            r"No heartbeat received from \w+",
         ],
         |t| t.say("a worker did not answer the engine in time", "the rank hangs: look for a stuck collective, or raise the timeout for slow compiles"),
     )
     .fatal(),
+    Kind::new(
+        "placement_group_timeout",
+        "Ray could not place the workers within its limit",
+        &[r"Cannot provide a placement group .*?(?:within (?<s>\d+) seconds)?"],
+        |t| t.say("Ray could not place the workers, the cluster has too few free GPUs", "check ray status and who holds them"),
+    ),
     Kind::new(
         "engine_start_timeout",
         "the engine was not ready within the launcher's limit",
@@ -98,7 +112,7 @@ pub(super) const WAITS: &[Kind] = &[
     Kind::new(
         "worker_stalled",
         "a worker process stopped taking part while the server started",
-        &[r"No available shared memory broadcast block found in (?<s>\d+) seconds?"],
+        &[r"No available (?:shared memory broadcast )?block found in (?<s>\d+) seconds?"],
         |t| format!("never became ready: a worker stopped taking part (no shared memory broadcast block found, said {} times); look for a slow compile or a stuck rank", t.count),
     )
     .needs(Needs::Nothing),

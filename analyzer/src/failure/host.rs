@@ -117,4 +117,11 @@ pub(super) const CRASHED: &[Kind] = &[
         |t| t.say("native code gave up", "the words are the library's own"),
     )
     .fatal(),
+    // TensorRT-LLM's runtime throws it: it refuses a request in the same way as it ends a start.
+    Kind::new(
+        "native_abort",
+        "an assertion of TensorRT-LLM's runtime failed",
+        &[r"(?:^|\[TensorRT-LLM\]\[ERROR\] )Assertion failed: (?<why>\S.*)"],
+        |t| t.say("an assertion of the runtime failed", "the words are the library's own"),
+    ),
 ];

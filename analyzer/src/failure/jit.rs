@@ -3,6 +3,16 @@
 
 use super::kind::{Kind, Needs};
 
+/// Words after which a compiler's output follows.
+pub(super) const BUILDS: &[&str] = &[
+    "Ninja build failed",
+    "FAILED: ",
+    "Error building extension",
+    "C++ compile error",
+    "NVCC compilation failed",
+    "NVRTC compilation failed",
+];
+
 pub(super) const KINDS: &[Kind] = &[
     Kind::new(
         "jit_no_nvcc",
@@ -48,7 +58,12 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new(
         "jit_ptxas_arch",
         "the assembler does not know this GPU",
-        &[r"ptxas fatal\s*: (?<why>.*)", r"ptxas.*Value '(?<why>sm_\w+)' is not defined"],
+        &[
+            // `Ptx assembly aborted due to errors` only says that there is an error above it.
+            r"ptxas\b.*\bfatal\s*: (?:[^P]|P[^t]).*",
+            r"ptxas.*Value '(?<why>sm_\w+)' is not defined",
+            r"ptxas .*error\s*: Feature '\.(?:[^b]|b[^f])[^']*' (?:requires|not supported)",
+        ],
         |t| {
             t.say(
                 "Triton's ptxas refused this GPU",
@@ -59,8 +74,19 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new(
         "jit_nvcc_arch",
         "the CUDA compiler does not know this GPU, or refused its input",
-        &[r"nvcc fatal\s*: (?<why>.*)"],
-        |t| t.say("nvcc refused to compile a kernel", "use a CUDA toolkit that knows this GPU"),
+        &[
+            r"nvcc fatal\s*: (?<why>.*)",
+            r"No supported CUDA architectures found for major versions",
+            r"Unknown CUDA arch \([\d.+]+\) or GPU not supported",
+            r"SM \d+\.x requires CUDA >= [\d.]+",
+            r"nvrtc: error: invalid value for --gpu-architecture|NVRTC_ERROR_INVALID_OPTION",
+        ],
+        |t| {
+            t.say(
+                "no kernel could be compiled for this GPU",
+                "point CUDA_HOME to a CUDA toolkit that knows it",
+            )
+        },
     ),
     Kind::new(
         "jit_header_mismatch",
@@ -82,7 +108,10 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new(
         "jit_missing_library",
         "the linker did not find a library the kernels need",
-        &[r"cannot find -l(?<lib>[\w+.-]+)", r"ld: library not found for -l(?<lib>\w+)"],
+        &[
+            r"cannot find -l(?<lib>[\w+.-]+)",
+            r"(?:ld: library not found for|unable to find library) -l(?<lib>[\w+.-]+)",
+        ],
         |t| {
             let lib = t.part("lib").unwrap_or("cuda");
             format!(
@@ -149,3 +178,11 @@ pub(super) const KINDS: &[Kind] = &[
         },
     ),
 ];
+
+/// Said by languages that compile kernels; a nearer kind may know the reason they give.
+pub(super) const LANGUAGES: &[Kind] = &[Kind::new(
+    "jit_compile_error",
+    "a kernel's own language refused its source",
+    &[r"\bCompilationError: at \d+:\d+", r"\bMLIRError: |failed to translate module to LLVM IR"],
+    |t| t.say("a kernel could not be compiled", "the compiler's own words are quoted"),
+)];

@@ -6,9 +6,18 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new(
         "abi_undefined_symbol",
         "a compiled extension does not fit the library it is loaded with",
-        &[r"undefined symbol: ?(?<symbol>\S+)", r"symbol not found in flat namespace"],
+        &[
+            r"undefined symbol: ?(?<symbol>\S+)",
+            r"symbol not found in flat namespace",
+            r"'_OpNamespace' '(?<symbol>\w+)' object has no attribute",
+            r"operator (?<symbol>\w+::\w+) does not exist",
+        ],
         |t| {
-            t.say("a compiled extension does not match the installed torch or CUDA (undefined symbol)", "reinstall builds made for each other")
+            let how = if t.text.contains("symbol") { " (undefined symbol)" } else { "" };
+            t.say(
+                &format!("a compiled extension does not match the installed torch or CUDA{how}"),
+                "reinstall builds made for each other",
+            )
         },
     ),
     Kind::new(
@@ -38,12 +47,19 @@ pub(super) const KINDS: &[Kind] = &[
             r"No module named '(?<module>[^']+)'",
             r"No package metadata was found for (?<module>\S+)",
             r"PackageNotFoundError: (?<module>\S+)$",
+            r"requires the following packages that were not found in your environment: (?<module>[\w., -]*\w)",
         ],
         |t| {
             let module = t.part("module").unwrap_or("?");
             if t.text.contains("metadata") || t.text.contains("PackageNotFound") {
                 return format!(
                     "Python package '{module}' is not installed where the server runs: no package metadata was found for it; reinstall it in this environment"
+                );
+            }
+            if !t.text.contains("No module named") {
+                return t.say(
+                    &format!("Python package '{module}' is not installed where the server runs"),
+                    "install it in this environment",
                 );
             }
             format!(
@@ -58,6 +74,10 @@ pub(super) const KINDS: &[Kind] = &[
             r"cannot import name '(?<name>[^']+)' from",
             r"(?:module|package) '?[\w.]+'? has no attribute",
             r"(?i)requires \S+ ?(?:>=|==|<=|<|>)\s*[\d.]+.*but",
+            r"(?i)is required for a normal functioning of this module, but found",
+            r"(?i)less than the (?:minimum )?required version",
+            r"(?:VersionConflict|ContextualVersionConflict): ",
+            r"compiled using NumPy 1\.x cannot be run in|numpy\.\w+ size changed, may indicate binary incompatibility",
         ],
         |t| {
             t.say(

@@ -97,6 +97,8 @@ pub(super) const OUT: &[Kind] = &[Kind::new(
         r"CUDA runtime error in .*: out of memory",
         r"Requested amount of GPU memory \(\d+ bytes\) could not be allocated",
         r"Failed to (?:CUDA|cuda) (?:m|M)alloc|CUDA malloc failed",
+        // TGI's own words for running out of memory in its warm-up.
+        r"(?i)not enough memory to handle \d+ (?:prefill )?tokens",
     ],
     out_of_memory,
 )
@@ -120,7 +122,7 @@ fn when(t: &Told<'_>) -> &'static str {
     if t.text.contains("kv cache") {
         return "oom_kv_cache";
     }
-    if t.text.contains("warmup") || t.text.contains("warm up") {
+    if ["warmup", "Warmup", "warm up", "prefill tokens"].iter().any(|w| t.text.contains(w)) {
         return "oom_warmup";
     }
     if t.text.contains("apture cuda graph")
@@ -153,6 +155,7 @@ fn when(t: &Told<'_>) -> &'static str {
     if t.came_through(&[
         "profile_run",
         "determine_available_memory",
+        "determine_num_available_blocks",
         "profile_num_available_blocks",
     ]) {
         return "oom_profiling";
@@ -204,11 +207,7 @@ fn out_of_memory(t: &Told<'_>) -> String {
     if let (Some(pid), true) = (other, t.serving) {
         numbers.push(format!("process {pid} holds the rest"));
     }
-    let numbers = if numbers.is_empty() {
-        super::kind::shorten(t.text.trim(), 110)
-    } else {
-        numbers.join(", ")
-    };
+    let numbers = if numbers.is_empty() { t.quote(110) } else { numbers.join(", ") };
     format!("GPU out of memory {moment}: {numbers}; {}", advice(t, kind))
 }
 

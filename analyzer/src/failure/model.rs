@@ -47,7 +47,7 @@ pub(super) const KINDS: &[Kind] = &[
             r"RepositoryNotFound",
             r"(?i)Repository Not Found for url",
             r"EntryNotFoundError",
-            r"404 Client Error",
+            r"404 Client Error|Client error '404 ",
             r"(?i)is not a local folder and is not a valid model identifier",
             r"(?i)does not appear to have (?:a file named|files named)",
             r"(?i)Repo id must (?:be in the form|use alphanumeric)",
@@ -66,10 +66,12 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new(
         "hf_unauthorized",
         "the model hub refused the request",
-        &[r"40[13] Client Error", r"(?i)Invalid user token|Invalid credentials in Authorization header|token .* is (?:invalid|expired)"],
+        &[
+            r"40[13] Client Error|Client error '40[13] ", r"(?i)Invalid user token|Invalid credentials in Authorization header|token .* is (?:invalid|expired)"],
         |t| t.say("the model hub refused the download", "set a valid HF_TOKEN with access to the model"),
     )
-    .refined(|t| if t.text.contains("gated") || t.text.contains("401 Client Error") || t.text.contains("403 Client Error") { "hf_gated_repo" } else { "hf_unauthorized" }),
+    // A status without a reason is how the hub answers for a gated model, too.
+    .refined(|t| if t.text.contains("Invalid") || t.text.contains("token ") { "hf_unauthorized" } else { "hf_gated_repo" }),
     Kind::new(
         "hf_rate_limited",
         "the model hub asked to come back later",
@@ -126,6 +128,7 @@ pub(super) const KINDS: &[Kind] = &[
             r"(?i)size mismatch for ",
             r"(?i)missing key\(s\) in state_dict",
             r"KeyError: '(?:model|transformer|language_model|lm_head)\.[\w.]+'",
+            r"weight \S+\.\S+ does not exist",
         ],
         |t| t.say("the weights do not fit the model", "the checkpoint is of another architecture or quantization than this version expects"),
     ),

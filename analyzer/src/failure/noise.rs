@@ -27,7 +27,7 @@ static HARMLESS: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
         r"\[start of \S+ loading traceback\]",
         r"NOTE: Redirects are currently not supported",
         r"(?i)\b0 errors?\b",
-        r"(?i)\bno errors?\b",
+        r"(?i)(?:^|\w )no errors?\b",
         r"(?i)error[_ ]?(?:rate|code)=?0\b",
         r"Failed to get device capability|Failed to load plugin",
     ])
@@ -97,7 +97,7 @@ static WRAPPERS: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
         r"^EOFError\s*$|raise EOFError",
         r"(?i)exiting due to model loading error|failed to load model|error loading model:? *$|error loading model: unable to allocate",
         r"(?i)scheduler is dead|scheduler died|child failed",
-        r"(?i)died unexpectedly|exited unexpectedly|crashed with exit code",
+        r"(?i)died unexpectedly|exited unexpectedly|crashed with exit code|Engine process \(pid \d+\) died",
         r"hit an exception: *(?:%s|Traceback)?\s*$",
         r"Exception in worker \w+ while processing method",
         r"ChildFailedError|ProcessRaisedException|ProcessExitedException|BrokenProcessPool",

@@ -56,7 +56,7 @@ pub(super) const KINDS: &[Kind] = &[
             r"leave no GPU memory for the KV cache",
             r"component could not be created: .*KV cache",
             r"(?i)no enough (?:gpu )?memory for kv cache",
-            r"(?i)not enough memory to (?:allocate|handle|create) .{0,40}(?:kv cache|prefill tokens)",
+            r"(?i)not enough memory to (?:allocate|handle|create) .{0,40}kv cache",
         ],
         |t| {
             if t.text.contains("could not be created") {

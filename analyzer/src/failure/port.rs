@@ -7,9 +7,11 @@ pub(super) const KINDS: &[Kind] = &[
         "port_in_use",
         "another process listens on the server's address",
         &[
-            r"error while attempting to bind on address \('?(?<host>[^',]*)'?, (?<port>\d+)",
+            r"error while attempting to bind on address \('?(?<host>[^',]*)'?, (?<port>\d+).*in use",
             r"(?i)couldn't bind HTTP server socket, hostname: (?<host>\S+), port: (?<port>\d+)",
-            r"(?i)Failed to bind (?:server |socket )?to (?:address )?(?<host>[\w.\[\]-]+):(?<port>\d+)",
+            r"(?i)Failed to bind (?:server |socket )*to (?:address )?(?<host>[\w.\[\]-]+):(?<port>\d+).*in use",
+            r"(?i)Failed to bind (?:server |socket )*to (?:address )?(?<host>[\w.\[\]-]+):(?<port>\d+)\W*$",
+            r"\[Errno (?:98|48)\]",
             r"(?i)(?:port|address) (?<port>\d+) (?:is )?(?:already )?in use",
             r"(?i)at (?<port>\d+) is not available in \d+ seconds",
             r"port: (?<port>\d+),.*EADDRINUSE",
@@ -36,10 +38,24 @@ pub(super) const KINDS: &[Kind] = &[
         },
     ),
     Kind::new(
+        "port_not_permitted",
+        "the server's user may not listen on that port",
+        &[
+            r"(?i)bind on address \('?[^',]*'?, (?<port>\d+).*permission denied",
+            r"(?i)Failed to bind .*:(?<port>\d+)\b.*permission denied",
+        ],
+        |t| {
+            let port = t.part("port").unwrap_or("the port");
+            format!(
+                "the server may not listen on port {port} (permission denied): choose one above 1023, or allow it (CAP_NET_BIND_SERVICE)"
+            )
+        },
+    ),
+    Kind::new(
         "address_not_local",
         "the address to listen on is not one of this host's",
         &[
-            r"Cannot assign requested address",
+            r"(?i)cannot assign requested address",
             r"(?i)could not bind on any address",
             r"EADDRNOTAVAIL",
         ],

@@ -23,8 +23,11 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new(
         "warmup_failed",
         "the server's own warm-up request failed, so it never became ready",
-        &[r"Initialization failed\. warmup error", r"(?i)warm-?up (?:request )?(?:failed|error)\b"],
+        &[r"Initialization failed\. warmup error", r"(?i)warm-?up (?:request )?(?:failed|error)\b", r"Backend\(Warmup\((?<why>.*)", r"Unable to warmup (?:the Python model shards|model): (?<why>.*)"],
         |t| {
+            if let Some(why) = t.part("why") {
+                return format!("the server's warm-up failed: {}; the shards' own lines may say more", super::kind::shorten(why, 170));
+            }
             let why = match t.next {
                 Some(e) if e.message.is_empty() => format!(" ({})", e.class),
                 Some(e) => format!(" ({}: {})", e.class, super::kind::shorten(&e.message, 90)),
@@ -43,6 +46,9 @@ pub(super) const LOOPS: &[(&str, &Kind)] = &[
     ("DataParallelController hit an exception", &CONTROLLER),
     ("TpModelWorkerClient hit an exception", &SCHEDULER),
     ("EngineCore encountered a fatal error", &ENGINE_CORE),
+    // vLLM 0.8, and the loop of the engine before V1.
+    ("EngineCore hit an exception", &ENGINE_CORE),
+    ("Engine background task failed", &ENGINE_CORE),
     ("WorkerProc hit an exception", &WORKER),
     ("AsyncLLM output_handler failed", &OUTPUT),
 ];

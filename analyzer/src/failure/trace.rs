@@ -63,6 +63,8 @@ struct Open {
     /// The line before ended a traceback: frames may follow (Ray puts the remote ones there).
     just_ended: bool,
     chain: u64,
+    /// The line before was a frame without its indentation: a line of source follows.
+    source_next: bool,
 }
 
 impl Traces {
@@ -117,6 +119,19 @@ impl Traces {
         if open.reading && indented {
             return Part::Inside;
         }
+        // Shippers and forms that trim lines: then only its frame tells a source line from an end.
+        if open.reading && text.starts_with("File \"") && frame(text).is_some() {
+            open.frames.extend(frame(text));
+            if open.frames.len() > MAX_FRAMES {
+                open.frames.pop_front();
+            }
+            open.source_next = true;
+            return Part::Inside;
+        }
+        let quoted = std::mem::take(&mut open.source_next) && exception(text, false).is_none();
+        if open.reading && (quoted || is_underline(text)) {
+            return Part::Inside;
+        }
         let named = exception(text, open.reading);
         let was_reading = std::mem::take(&mut open.reading);
         if let Some((class, message)) = named {
@@ -147,6 +162,11 @@ impl Traces {
     }
 }
 
+/// `^^^^^~~~` below a source line.
+fn is_underline(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| matches!(c, '^' | '~' | ' '))
+}
+
 /// `  File "/a/b.py", line 3, in f`.
 fn frame(text: &str) -> Option<Frame> {
     let rest = text.trim_start().strip_prefix("File \"")?;
@@ -163,8 +183,12 @@ fn frame(text: &str) -> Option<Frame> {
 /// only a name that can be nothing but an exception's counts.
 fn exception(text: &str, ends_traceback: bool) -> Option<(&str, &str)> {
     let (path, message) = match text.split_once(": ") {
-        Some((path, message)) => (path, message),
-        None => (text.trim_end().trim_end_matches(':'), ""),
+        Some((path, message)) if !path.contains(['\'', '"']) => (path, message),
+        // `RuntimeError('…')`, as an error is printed that was only looked at.
+        _ => match text.trim_end().split_once("('") {
+            Some((path, message)) => (path, message.trim_end_matches(['\'', ')', ','])),
+            None => (text.trim_end().trim_end_matches(':'), ""),
+        },
     };
     // `ray.exceptions.RayTaskError(ValueError)` names two classes; the outer one ended it.
     let path = path.split('(').next().unwrap_or(path);
@@ -240,6 +264,21 @@ mod tests {
         let classes: Vec<_> = found.iter().map(|e| e.class.as_str()).collect();
         assert_eq!(classes, ["RayTaskError", "ValueError"]);
         assert_eq!(found[1].frames[0].function, "request_memory");
+    }
+
+    #[test]
+    fn a_traceback_that_lost_its_indentation_is_one() {
+        let found = follow(
+            "Traceback (most recent call last):\nFile \"/a/core.py\", line 329, in init\nsuper().init(config,\n^^^^^^^^^^\nFile \"/a/b.py\", line 4, in load\nStopIteration\nAssertionError: only once\nINFO next\n",
+        );
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].class.as_str(), found[0].frames.len()), ("AssertionError", 2));
+    }
+
+    #[test]
+    fn an_error_printed_as_a_value_keeps_its_message() {
+        let found = follow("RuntimeError('Engine process (pid 76) died.')\n");
+        assert_eq!(found[0].message, "Engine process (pid 76) died.");
     }
 
     #[test]

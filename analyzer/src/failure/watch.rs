@@ -21,13 +21,14 @@ use crate::pattern::{self, Pattern};
 pub(crate) fn kinds() -> impl Iterator<Item = &'static Kind> {
     static KILLED: Kind = host::KILLED;
     static XID: Kind = cuda::XID;
-    let specific: [&'static [Kind]; 15] = [
+    let specific: [&'static [Kind]; 16] = [
         argument::KINDS,
         host::KINDS,
         jit::KINDS,
         library::KINDS,
         driver::KINDS,
         device::KINDS,
+        jit::LANGUAGES,
         pool::KINDS,
         memory::HELD,
         memory::OUT,
@@ -382,10 +383,7 @@ impl Watch {
             return;
         }
         let Some(catalogue) = CATALOGUE.as_ref() else { return };
-        if text.contains("Ninja build failed")
-            || text.contains("FAILED: ")
-            || text.contains("Error building extension")
-        {
+        if jit::BUILDS.iter().any(|words| text.contains(words)) {
             self.building = true;
             self.attention = ATTENTION_LINES;
         }
@@ -814,6 +812,7 @@ pub(crate) fn watched_words() -> impl Iterator<Item = &'static str> {
         "invalid",
         "  File \"",
         "slots",
+        "available block",
         "broadcast block",
         "are already filled",
     ];
@@ -859,6 +858,9 @@ pub(crate) fn serving_words() -> impl Iterator<Item = &'static str> {
         "GLIBC",
         "kill_process_tree",
         "illegal",
+        "ERROR",
+        "ompatible",
+        "access fault",
         "deadlock",
         "bind",
     ];

@@ -1,0 +1,93 @@
+//! Examples of the kinds of `driver.rs`.
+
+use super::{Example, boot};
+
+pub(super) const EXAMPLES: &[Example] = &[
+    boot(
+        "driver_too_old",
+        &["too old", "12040", "12.4"],
+        "RuntimeError: The NVIDIA driver on your system is too old (found version 12040). Please update your GPU driver.\n",
+    ),
+    boot(
+        "driver_too_old",
+        &["driver"],
+        "[TensorRT-LLM][ERROR] CUDA initialization failure with error: 35. CUDA driver version is insufficient for CUDA runtime version\n",
+    ),
+    boot(
+        "driver_too_old",
+        &["Error 803"],
+        "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling NumCudaDevices() that might have already set an error? Error 803: system has unsupported display driver / cuda driver combination\n",
+    ),
+    boot(
+        "cuda_not_initialized",
+        &["804"],
+        "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 804: forward compatibility was attempted on non supported HW\n",
+    ),
+    boot(
+        "cuda_not_initialized",
+        &["initialization failed"],
+        "(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] RuntimeError: CUDA driver initialization failed, you might not have a CUDA gpu.\n",
+    ),
+    boot(
+        "cuda_not_initialized",
+        &["mismatch"],
+        "INFO 01-01 10:00:00 [__init__.py:1] No platform detected, vLLM is running on UnspecifiedPlatform\nTraceback (most recent call last):\n  File \"/p/pynvml.py\", line 3, in _nvmlCheckReturn\npynvml.NVMLError_LibRmVersionMismatch: RM has detected an NVML/RM version mismatch.\n",
+    ),
+    boot(
+        "gpu_busy",
+        &["exclusive"],
+        "(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] torch.AcceleratorError: CUDA error: CUDA-capable device(s) is/are busy or unavailable\n",
+    ),
+    boot(
+        "gpu_busy",
+        &["busy or unavailable"],
+        "[2026-01-01 10:00:00 TP0] Scheduler hit an exception: Traceback (most recent call last):\n  File \"/s/utils.py\", line 3, in get_available_gpu_memory\nRuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable\n",
+    ),
+    boot(
+        "cuda_device_not_ready",
+        &["device not ready"],
+        "torch.AcceleratorError: CUDA error: device not ready\n",
+    ),
+    boot(
+        "cuda_device_not_ready",
+        &["not ready"],
+        "[TensorRT-LLM][ERROR] CUDA runtime error in ::cudaEventQuery(get()): device not ready (/src/tensorrt_llm/cpp/include/tensorrt_llm/runtime/cudaEvent.h:66)\n",
+    ),
+    boot(
+        "not_enough_gpus",
+        &["ranks", "8", "4"],
+        "(APIServer pid=1) ValueError: World size (8) is larger than the number of available GPUs (4) in this node.\n",
+    ),
+    boot(
+        "not_enough_gpus",
+        &["CUDA_VISIBLE_DEVICES"],
+        "(Worker_TP2 pid=7) ERROR 01-01 10:00:00 [m.py:1] torch.AcceleratorError: CUDA error: invalid device ordinal\n",
+    ),
+    boot(
+        "cuda_in_forked_process",
+        &["spawn"],
+        "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method\n",
+    ),
+    boot(
+        "cuda_in_forked_process",
+        &["spawn"],
+        "(VllmWorkerProcess pid=77) ERROR 08-01 10:00:00 multiproc_worker_utils.py:226] Exception in worker VllmWorkerProcess while processing method init_device: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method, Traceback (most recent call last):\n(VllmWorkerProcess pid=77) ERROR 08-01 10:00:00 multiproc_worker_utils.py:226]   File \"/v/worker/worker.py\", line 3, in init_device\n(VllmWorkerProcess pid=77) ERROR 08-01 10:00:00 multiproc_worker_utils.py:226] \n",
+    ),
+    boot("no_gpu", &["CUDA_VISIBLE_DEVICES"], "RuntimeError: No CUDA GPUs are available\n"),
+    boot(
+        "no_gpu",
+        &["Failed to infer device type"],
+        "(APIServer pid=1) RuntimeError: Failed to infer device type, please set the environment variable `VLLM_LOGGING_LEVEL=DEBUG` to turn on verbose logging\n",
+    ),
+    boot(
+        "no_gpu",
+        &["device driver"],
+        "docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].\n",
+    ),
+    boot("uva_unavailable", &["UVA"], "RuntimeError: UVA is not available\n"),
+    boot(
+        "uva_unavailable",
+        &["uva (pin memory)"],
+        "(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] Traceback (most recent call last):\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1]   File \"/v/model_executor/models/utils.py\", line 3, in maybe_offload_to_cpu\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] AssertionError: V1 CPU offloading requires uva (pin memory) support\n",
+    ),
+];

@@ -1,0 +1,81 @@
+//! Examples of the kinds of `host.rs`.
+
+use super::{Example, boot, serving};
+
+pub(super) const EXAMPLES: &[Example] = &[
+    boot(
+        "host_oom_killed",
+        &["SIGKILL"],
+        "Loading safetensors checkpoint shards:  50% Completed | 2/4\n/start.sh: line 12:    57 Killed                  vllm serve /m\n",
+    ),
+    boot(
+        "host_oom_killed",
+        &["-9"],
+        "(APIServer pid=1) INFO 09-05 11:20:01 [utils.py:233] non-default args: {'model_tag': '/m'}\n(APIServer pid=1) Traceback (most recent call last):\n(APIServer pid=1)   File \"/v/v1/engine/utils.py\", line 964, in wait_for_engine_startup\n(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore': -9}\n",
+    ),
+    boot(
+        "host_oom_killed",
+        &["SIGKILL", "likely"],
+        "Loading safetensors checkpoint shards:  50% Completed | 2/4\nray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n\tclass_name: RayWorkerWrapper\nThe actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file. There are some potential root causes. (1) The process is killed by SIGKILL by OOM killer due to high memory usage. (2) ray stop --force is called.\n",
+    ),
+    boot(
+        "shm_too_small",
+        &["shm"],
+        "node1:11:90 [0] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device\nRuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)\n",
+    ),
+    boot(
+        "shm_too_small",
+        &["/dev/shm"],
+        "OSError: [Errno 28] No space left on device: '/dev/shm/psm_1f3a'\n",
+    ),
+    boot(
+        "bus_error_shm",
+        &["SIGBUS"],
+        "Fatal Python error: Bus error\n\nThread 0x00007f (most recent call first):\n  File \"/v/distributed/device_communicators/shm_broadcast.py\", line 120, in __init__\n",
+    ),
+    boot(
+        "bus_error_shm",
+        &["shm"],
+        "*** SIGBUS received at time=1 on cpu 3 ***\nPC: @ 0x7f  (unknown)  ncclShmOpen()\n",
+    ),
+    boot(
+        "illegal_instruction",
+        &["CPU"],
+        "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nIllegal instruction (core dumped)\n",
+    ),
+    boot(
+        "illegal_instruction",
+        &["CPU"],
+        "[2026-01-01 10:00:00] server_args={'model_path': '/m'}\n[2026-01-01 10:00:30] Rank 0 scheduler is dead. Please check if there are relevant logs.\n[2026-01-01 10:00:31] Exit code: -4\n",
+    ),
+    serving(
+        "segmentation_fault",
+        &["native code"],
+        "INFO:     Application startup complete.\nFatal Python error: Segmentation fault\n\nThread 0x00007f (most recent call first):\n",
+    ),
+    boot(
+        "segmentation_fault",
+        &["native code"],
+        "[TensorRT-LLM] TensorRT-LLM version: 1.0.0\n[gpu7:00424] *** Process received signal ***\n[gpu7:00424] Signal: Segmentation fault (11)\n[gpu7:00424] Signal code: Address not mapped (1)\n",
+    ),
+    boot(
+        "segmentation_fault",
+        &["-11"],
+        "[2026-01-01 10:00:00] server_args={'model_path': '/m'}\n[2026-01-01 10:00:30] Rank 3 scheduler is dead. Please check if there are relevant logs.\n[2026-01-01 10:00:31] Exit code: -11\n",
+    ),
+    serving(
+        "native_abort",
+        &["GGML_ASSERT"],
+        "main: server is listening on http://127.0.0.1:8080 - starting the main loop\nsrv  update_slots: all slots are idle\n/l/ggml/src/ggml.c:3098: GGML_ASSERT(ggml_can_mul_mat(a, b)) failed\nAborted (core dumped)\n",
+    ),
+    boot(
+        "native_abort",
+        &["bad file"],
+        "[TensorRT-LLM] TensorRT-LLM version: 1.0.0\nterminate called after throwing an instance of 'std::runtime_error'\n  what():  bad file: rank0.engine\n",
+    ),
+    boot(
+        "native_abort",
+        &["panicked"],
+        "2024-03-01T10:00:00.1Z  INFO text_generation_launcher: Starting Webserver\nthread 'main' panicked at 'called `Option::unwrap()` on a `None` value', router/src/main.rs:9:1\n2024-03-01T10:00:00.2Z ERROR text_generation_launcher: Webserver Crashed\n",
+    ),
+];

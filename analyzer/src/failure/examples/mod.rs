@@ -1,0 +1,240 @@
+//! Every kind of failure on logs of its own, each in at least two wordings, and what must not be
+//! taken for one. All logs are made up; their error texts are those the programs print.
+//!
+//! The examples of a family's kinds stand under the name of its file: `memory.rs` here shows what
+//! `../memory.rs` recognises.
+
+mod argument;
+mod collective;
+mod config;
+mod cuda;
+mod device;
+mod driver;
+mod hang;
+mod healthy;
+mod host;
+mod jit;
+mod library;
+mod memory;
+mod model;
+mod pool;
+mod port;
+mod scheduler;
+mod watch;
+
+use std::collections::HashSet;
+
+use super::watch::{Watch, kinds};
+use super::{Aside, Conclusion, Holder, Kernel, Outcome, Phase};
+use crate::boot;
+use crate::boot::line::Line;
+
+/// A log, the kind that is right, and words its message must have.
+struct Example {
+    kind: &'static str,
+    phase: Phase,
+    says: &'static [&'static str],
+    log: &'static str,
+}
+
+const fn boot(kind: &'static str, says: &'static [&'static str], log: &'static str) -> Example {
+    Example { kind, phase: Phase::Boot, says, log }
+}
+
+const fn serving(kind: &'static str, says: &'static [&'static str], log: &'static str) -> Example {
+    Example { kind, phase: Phase::Serving, says, log }
+}
+
+fn examples() -> impl Iterator<Item = &'static Example> {
+    let families: [&'static [Example]; 16] = [
+        argument::EXAMPLES,
+        collective::EXAMPLES,
+        config::EXAMPLES,
+        cuda::EXAMPLES,
+        device::EXAMPLES,
+        driver::EXAMPLES,
+        hang::EXAMPLES,
+        host::EXAMPLES,
+        jit::EXAMPLES,
+        library::EXAMPLES,
+        memory::EXAMPLES,
+        model::EXAMPLES,
+        pool::EXAMPLES,
+        port::EXAMPLES,
+        scheduler::EXAMPLES,
+        watch::EXAMPLES,
+    ];
+    families.into_iter().flatten()
+}
+
+/// What an API server of vLLM says after its engine failed to start.
+const WRAPPED: &str = "\n(APIServer pid=1) Traceback (most recent call last):\n(APIServer pid=1)   File \"/v/v1/engine/utils.py\", line 964, in wait_for_engine_startup\n(APIServer pid=1)     raise RuntimeError(\n(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore': 1}\n";
+
+fn prefixed(log: &str, prefix: &str) -> String {
+    let lines: Vec<String> = log.lines().map(|line| format!("{prefix}{line}")).collect();
+    lines.join("\n") + "\n"
+}
+
+fn conclude(log: &str, aside: &Aside) -> Conclusion {
+    boot::read(log.as_bytes(), None).unwrap().conclude(aside)
+}
+
+/// What is wrong with the conclusion from `log`, a variant of the example's own.
+fn wrong(example: &Example, log: &str) -> Option<String> {
+    let found = conclude(log, &Aside::default());
+    let Outcome::Failed(failure) = &found.outcome else {
+        return Some(format!("{}: {:?}\n{log}", example.kind, found.outcome));
+    };
+    let message = &failure.message;
+    if (failure.kind, failure.phase) != (example.kind, example.phase) {
+        return Some(format!("{} is called {}: {message}\n{log}", example.kind, failure.kind));
+    }
+    if let Some(words) = example.says.iter().find(|words| !message.contains(**words)) {
+        return Some(format!("{}: {words:?} is not said: {message}", example.kind));
+    }
+    let only = ["root_cause_not_in_log", "host_oom_killed"].contains(&example.kind);
+    let wrappers = ["Engine core initialization failed", "EngineDeadError", "sigquit"];
+    let wrapped = !only && wrappers.iter().any(|wrapper| message.contains(wrapper));
+    (wrapped || message.chars().count() > 300).then(|| message.clone())
+}
+
+#[track_caller]
+fn all_are_named(variants: impl Iterator<Item = (&'static Example, String)>) {
+    let wrong: Vec<String> = variants.filter_map(|(example, log)| wrong(example, &log)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n---\n"));
+}
+
+#[test]
+fn every_example_is_named() {
+    all_are_named(examples().map(|example| (example, example.log.to_owned())));
+}
+
+#[test]
+fn a_wrapper_after_the_cause_changes_nothing() {
+    // A wait is only a cause where nothing else is said.
+    let alone = ["root_cause_not_in_log", "placement_group_wait", "worker_stalled", "start_wait"];
+    // The wrapper is vLLM's, and advice speaks of the engine the log is of.
+    let wrapped = |e: &&Example| {
+        e.phase == Phase::Boot && !alone.contains(&e.kind) && !e.log.contains("text_generation")
+    };
+    all_are_named(examples().filter(wrapped).map(|e| (e, format!("{}{WRAPPED}", e.log))));
+}
+
+#[test]
+fn prefixes_of_launchers_and_shippers_change_nothing() {
+    let prefixes =
+        ["server-1  | ", "2026-11-30T10:00:00.000000000Z ", "\u{1b}[36mvllm-0  |\u{1b}[0m "];
+    all_are_named(examples().flat_map(|e| prefixes.map(|prefix| (e, prefixed(e.log, prefix)))));
+}
+
+/// Words of a line that say what happened: no numbers, names in quotes or paths.
+fn words(text: &str) -> HashSet<String> {
+    let named = |token: &str| token.contains(|c: char| c.is_ascii_digit() || "'\"`/".contains(c));
+    text.split_whitespace()
+        .filter(|token| !named(token))
+        .map(|token| token.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// The line an example's cause stands on, without its prefix.
+fn decisive(example: &Example) -> String {
+    let found = conclude(example.log, &Aside::default());
+    let Outcome::Failed(failure) = found.outcome else { return String::new() };
+    let number = failure.line.unwrap_or_default();
+    let raw = example.log.lines().nth(number as usize - 1).unwrap();
+    Line::strip(number, raw.as_bytes()).text.into_owned()
+}
+
+#[test]
+fn every_kind_has_two_examples_in_different_words() {
+    for kind in kinds() {
+        // The name of `oom` depends on the moment: each of its names counts as a kind.
+        if kind.name != "oom" {
+            is_shown_in_two_wordings(kind.name);
+        }
+        assert!(!kind.what.is_empty() && !kind.what.ends_with('.'), "{}", kind.name);
+    }
+    for example in examples() {
+        is_shown_in_two_wordings(example.kind);
+    }
+}
+
+#[track_caller]
+fn is_shown_in_two_wordings(kind: &str) {
+    let said: Vec<_> = examples().filter(|e| e.kind == kind).map(|e| words(&decisive(e))).collect();
+    let differ = said.iter().any(|a| {
+        said.iter().any(|b| a.difference(b).next().is_some() && b.difference(a).next().is_some())
+    });
+    assert!(differ, "{kind} has no two examples in different words: {said:?}");
+}
+
+#[test]
+fn what_is_no_failure_is_not_called_one() {
+    for log in healthy::LOGS {
+        for prefix in ["", "server-1  | ", "2026-11-30T10:00:00.1Z "] {
+            let log = prefixed(log, prefix);
+            let found = conclude(&log, &Aside::default());
+            assert_eq!(found.outcome, Outcome::Ready, "{log}");
+        }
+    }
+}
+
+#[test]
+fn a_crash_stays_one_although_the_server_was_started_again() {
+    let log = "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nINFO:     Application startup complete.\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] EngineCore encountered a fatal error.\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] RuntimeError: CUDA error: device-side assert triggered\nINFO 01-01 10:02:00 [api_server.py:1] vLLM API server version 0.11.0\nINFO:     Application startup complete.\n";
+    let found = conclude(log, &Aside::default());
+    assert_eq!(found.failure(Phase::Serving).map(|f| f.kind), Some("cuda_launch_failure"));
+}
+
+#[test]
+fn what_stands_beside_the_log_is_used() {
+    let loading = "INFO 11-20 10:45:50 [a.py:1] vLLM API server version 0.11.0\nINFO 11-20 10:45:55 [m.py:680] Starting to load model /m...\nLoading safetensors checkpoint shards:  75% Completed | 3/4\n";
+    let kernel = Kernel::read(b"[1.0] Out of memory: Killed process 57 (python3) total-vm:1kB\n");
+    let aside = Aside { exit: Some(137), kernel: Some(kernel), ..Aside::default() };
+    let failure = conclude(loading, &aside);
+    let failure = failure.failure(Phase::Boot).unwrap();
+    assert_eq!(failure.kind, "host_oom_killed");
+    assert!(failure.message.contains("57"), "{}", failure.message);
+
+    let killed = conclude(loading, &Aside { exit: Some(-9), ..Aside::default() });
+    assert_eq!(killed.failure(Phase::Boot).unwrap().kind, "killed");
+
+    let stopped = conclude(loading, &Aside { exit: Some(143), ..Aside::default() });
+    assert!(matches!(stopped.outcome, Outcome::NotReady { .. }), "{stopped:?}");
+
+    let crashed = "INFO:     Application startup complete.\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] RuntimeError: CUDA error: unknown error\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] EngineCore encountered a fatal error.\n";
+    let kernel =
+        Kernel::read(b"[1.0] NVRM: Xid (PCI:0000:41:00): 79, pid=7, GPU has fallen off the bus.\n");
+    let xid = conclude(crashed, &Aside { kernel: Some(kernel), ..Aside::default() });
+    let failure = xid.failure(Phase::Serving).unwrap();
+    assert_eq!(failure.kind, "gpu_hardware_xid");
+    assert!(failure.message.contains("Xid 79"), "{}", failure.message);
+
+    let held = "(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] ValueError: Free memory on device (1.10/23.69 GiB) on startup is less than desired GPU memory utilization (0.9, 21.32 GiB).\n";
+    let holder = |orphan| Holder {
+        pid: 4711,
+        title: "VLLM::EngineCore".into(),
+        gpu_mib: Some(20_000),
+        orphan,
+    };
+    for (orphan, kind) in
+        [(true, "gpu_memory_held_by_orphan_engine"), (false, "gpu_memory_held_by_other_process")]
+    {
+        let found = conclude(held, &Aside { holders: vec![holder(orphan)], ..Aside::default() });
+        let failure = found.failure(Phase::Boot).unwrap();
+        assert_eq!(failure.kind, kind);
+        assert!(failure.message.contains("4711"), "{}", failure.message);
+    }
+}
+
+#[test]
+fn a_log_of_nothing_but_errors_needs_little_memory_and_ends() {
+    let mut watch = Watch::default();
+    for number in 1..20_000_u64 {
+        let raw = format!("(W{number} pid=1) RuntimeError: CUDA error: {number}");
+        watch.observe(&boot::line::Line::strip(number, raw.as_bytes()), None);
+    }
+    let found = watch.finish().conclude(&Aside::default(), None);
+    assert_eq!(found.failure(Phase::Boot).unwrap().line, Some(1));
+}

@@ -1,0 +1,107 @@
+//! Examples of the kinds of `model.rs`.
+
+use super::{Example, boot};
+
+pub(super) const EXAMPLES: &[Example] = &[
+    boot(
+        "disk_full",
+        &["No space left"],
+        "OSError: [Errno 28] No space left on device: '/root/.cache/huggingface/hub/tmp1'\n",
+    ),
+    boot(
+        "disk_full",
+        &["quota"],
+        "OSError: [Errno 122] Disk quota exceeded: '/home/u/.cache/huggingface/hub/models--o--m/blobs/ab.incomplete'\n",
+    ),
+    boot(
+        "disk_full",
+        &["os error 28"],
+        "RuntimeError: Data processing error: File reconstruction error: IO Error: No space left on device (os error 28)\n",
+    ),
+    boot(
+        "checkpoint_corrupt",
+        &["MetadataIncompleteBuffer"],
+        "safetensors_rust.SafetensorError: Error while deserializing header: MetadataIncompleteBuffer\n",
+    ),
+    boot(
+        "checkpoint_corrupt",
+        &["corrupt"],
+        "llama_model_load: error loading model: tensor 'blk.3.ffn_up.weight' data is not within the file bounds, model is corrupted or incomplete\nmain: exiting due to model loading error\n",
+    ),
+    boot(
+        "hf_gated_repo",
+        &["HF_TOKEN"],
+        "huggingface_hub.errors.GatedRepoError: 403 Client Error. (Request ID: Root=1)\n\nCannot access gated repo for url https://huggingface.co/some-org/gated-8b/resolve/main/config.json.\n",
+    ),
+    boot(
+        "hf_gated_repo",
+        &["gated"],
+        "OSError: You are trying to access a gated repo.\nMake sure to have access to it at https://huggingface.co/some-org/gated-8b.\n401 Client Error. (Request ID: Root=1)\n",
+    ),
+    boot(
+        "hf_gated_repo",
+        &["HF_TOKEN"],
+        "huggingface_hub.errors.HfHubHTTPError: Client error '403 Forbidden' for url 'https://huggingface.co/some-org/gated-8b/resolve/main/config.json'\n",
+    ),
+    boot(
+        "model_not_found",
+        &["no-such-org/m"],
+        "OSError: no-such-org/m is not a local folder and is not a valid model identifier listed on 'https://huggingface.co/models'\nIf this is a private repository, make sure to pass a token\n",
+    ),
+    boot(
+        "model_not_found",
+        &["config.json"],
+        "ValueError: No such file or directory: '/models/gone/config.json'\n",
+    ),
+    boot("hf_unauthorized", &["HF_TOKEN"], "requests.exceptions.HTTPError: Invalid user token.\n"),
+    boot(
+        "hf_unauthorized",
+        &["HF_TOKEN"],
+        "Traceback (most recent call last):\n  File \"/h/utils/_http.py\", line 3, in hf_raise_for_status\nhuggingface_hub.errors.HfHubHTTPError: Invalid credentials in Authorization header\n",
+    ),
+    boot(
+        "hf_rate_limited",
+        &["limit"],
+        "huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for url: https://huggingface.co/api/models/x/y\n",
+    ),
+    boot(
+        "hf_rate_limited",
+        &["rate limit"],
+        "huggingface_hub.errors.HfHubHTTPError: Client error '429 Too Many Requests' for url 'https://huggingface.co/api/models/x/y/tree/main'. We had to rate limit your IP (192.0.2.7).\n",
+    ),
+    boot(
+        "hf_unreachable",
+        &["huggingface.co", "offline"],
+        "huggingface_hub.errors.OfflineModeIsEnabled: Cannot reach https://huggingface.co/api/models/x/y: offline mode is enabled. To disable it, please unset the `HF_HUB_OFFLINE` environment variable.\n",
+    ),
+    boot(
+        "hf_unreachable",
+        &["huggingface.co", "connect"],
+        "OSError: We couldn't connect to 'https://huggingface.co' to load the files, and couldn't find them in the cached files.\n",
+    ),
+    boot(
+        "cache_permission_denied",
+        &["/.cache"],
+        "Traceback (most recent call last):\n  File \"/h/file_download.py\", line 3, in f\nPermissionError: [Errno 13] Permission denied: '/.cache'\n",
+    ),
+    boot(
+        "cache_permission_denied",
+        &["/data/cache"],
+        "OSError: [Errno 30] Read-only file system: '/data/cache'\n",
+    ),
+    boot(
+        "weights_mismatch",
+        &["checkpoint"],
+        "ValueError: Following weights were not initialized from checkpoint: {'lm_head.weight'}\n",
+    ),
+    boot(
+        "weights_mismatch",
+        &["input_scale"],
+        "[2026-01-01 10:00:00 TP3] Scheduler hit an exception: Traceback (most recent call last):\n  File \"/s/models/llama.py\", line 3, in load_weights\n    param = params_dict[name]\nKeyError: 'model.layers.5.mlp.gate_up_proj.input_scale'\n\n",
+    ),
+    boot(
+        "weights_mismatch",
+        &["inv_freq"],
+        "2026-01-01T10:00:09.1Z ERROR shard-manager: text_generation_launcher: Error when initializing model\nTraceback (most recent call last):\n  File \"/t/utils/weights.py\", line 3, in get_filename\nRuntimeError: weight gpt_neox.layers.0.attention.rotary_emb.inv_freq does not exist\n rank=0\n",
+    ),
+];
