@@ -289,7 +289,7 @@ mod tests {
         trees.plant(started.child.id.pid, Tree::Server);
         trees.look();
         let mut stopping = Stopping::new(Procfs::default(), me(), Aim::Server, grace);
-        let end = Instant::now() + Duration::from_secs(20);
+        let end = Instant::now() + Duration::from_mins(1);
         while !stopping.step(&trees.of(Tree::Server), &BTreeSet::new()) {
             assert!(Instant::now() < end, "the stop does not end");
             std::thread::sleep(Duration::from_millis(10));
@@ -304,7 +304,8 @@ mod tests {
     /// Waits until `count` processes have `word` as an argument of their own.
     fn wait_for(word: &str, count: usize) -> Vec<u32> {
         let procs = Procfs::default();
-        for _ in 0..500 {
+        let end = Instant::now() + Duration::from_mins(1);
+        while Instant::now() < end {
             let has = |pid: &u32| {
                 procs.argv(*pid).is_ok_and(|argv| argv.iter().any(|arg| arg == word.as_bytes()))
             };
@@ -317,7 +318,8 @@ mod tests {
         panic!("never {count} processes with {word}");
     }
 
-    const GRACE: Duration = Duration::from_millis(800);
+    /// Enough for a process that ends when it is asked to, on a machine with no time to spare.
+    const GRACE: Duration = Duration::from_secs(4);
 
     #[test]
     fn a_whole_tree_goes_and_a_bystander_stays() {
@@ -343,7 +345,7 @@ mod tests {
         assert_eq!(records.iter().find(lives), None);
         let killed: Vec<_> = records.iter().filter(|stop| stop.signal == Some(9)).collect();
         assert_eq!(killed.len(), 1, "only the one that ignores TERM: {records:#?}");
-        assert!(killed[0].took_ns.unwrap() >= 500_000_000);
+        assert!(killed[0].took_ns.unwrap() >= 3_000_000_000);
         for number in 3142..=3146 {
             wait_for(&number.to_string(), 0);
         }
@@ -387,7 +389,7 @@ mod tests {
         );
         let mut started = start_shell(&script);
         wait_for("worker", 1);
-        stop(&mut started, Duration::from_secs(5));
+        stop(&mut started, Duration::from_secs(30));
         assert_eq!(fs::read_to_string(log).unwrap(), "parent\nworker\n");
     }
 

@@ -225,6 +225,7 @@ impl<C: Collector> Sampler<C> {
         let mut slot = 0;
         loop {
             if let Some(deadline) = inbox.end {
+                self.skip(slot, self.due(), "the recorder was not running");
                 return self.last(deadline, &mut inbox).await;
             }
             if !inbox.edges.is_empty() {

@@ -16,7 +16,7 @@
 //! process that is in none of our trees costs one look at its parent and leaves no trace.
 
 use super::{Ask, Collector, Failure};
-use crate::clock::Clock;
+use crate::clock::{Clock, together};
 use crate::procfs::{Identity, Procfs, Stat, status_field};
 use crate::sink::Worth;
 use inferlint_schema::delta::Encoder;
@@ -375,10 +375,12 @@ impl Collector for Usage {
 
 /// When a process was started, on the recording's clock, to 10 ms. `None`: before the recording.
 pub(crate) fn began_t(id: Identity, clock: Clock) -> Option<u64> {
-    let boot = nix::time::clock_gettime(nix::time::ClockId::CLOCK_BOOTTIME).ok()?;
-    let now_ns = boot.tv_sec() as u64 * 1_000_000_000 + boot.tv_nsec() as u64;
+    let boot = || nix::time::clock_gettime(nix::time::ClockId::CLOCK_BOOTTIME);
+    let (boot, now) = together(|| (boot(), clock.now()));
+    let boot = boot.ok()?;
+    let boot_ns = boot.tv_sec() as u64 * 1_000_000_000 + boot.tv_nsec() as u64;
     let started_ns = (id.start_ticks as f64 / ticks_per_second() * 1e9) as u64;
-    clock.now().checked_sub(now_ns.saturating_sub(started_ns))
+    now.checked_sub(boot_ns.saturating_sub(started_ns))
 }
 
 /// Clock ticks per second, `USER_HZ`: 100 on every Linux that runs these engines.
@@ -542,10 +544,14 @@ mod tests {
         let _alone = crate::child::tests::alone();
         let clock = Clock::start();
         std::thread::sleep(std::time::Duration::from_millis(30));
-        let mut child = std::process::Command::new("sleep").arg("5").spawn().unwrap();
+        let before = clock.now();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let after = clock.now();
         let id = Procfs::default().stat(child.id()).unwrap().id;
         let began = began_t(id, clock).unwrap();
-        assert!(clock.now() - began < 500_000_000, "{began} of {}", clock.now());
+        // The kernel counts in hundredths of a second.
+        let tick = 20_000_000;
+        assert!(before <= began + tick && began <= after + tick, "{before}, {began}, {after}");
         child.kill().unwrap();
         child.wait().unwrap();
         let me = Procfs::default().stat(1).unwrap().id;
