@@ -2,7 +2,7 @@
 //!
 //! One line a mark, `begin NAME key=value…` or `end NAME`, quoted as in a shell. A file and not a
 //! socket, because `echo` can write it and a bind mount carries it into a container. A line's time
-//! is the moment it was read, so it is known to within the polling interval.
+//! is the moment it was read; since when it may have been there is known too.
 
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
@@ -13,15 +13,16 @@ use std::io::{self, PipeReader, PipeWriter, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::mpsc;
 
 /// The file is looked at when the system says that it was written, and this often besides: not every
 /// file system says so (NFS, some bind mounts). Each look wakes a sleeping core: ten a second were a
 /// quarter of what `watch` costs at 4 Hz.
-pub(crate) const POLL: Duration = Duration::from_secs(1);
-/// How long the last look may take.
-const LAST_LOOK: Duration = Duration::from_millis(300);
+const POLL: Duration = Duration::from_secs(1);
+/// How long the last look may take: with the second that the last readings have it stays within the
+/// two that sealing may take.
+const LAST_LOOK: Duration = Duration::from_millis(800);
 /// Bytes of one line; what is longer is refused as malformed.
 const LINE_BYTES: usize = 64 << 10;
 /// Bytes read in one poll; the rest waits for the next.
@@ -54,7 +55,13 @@ pub(crate) struct Malformed {
 }
 
 /// What one look at the file gave.
-pub(crate) type Lines = Vec<Result<Mark, Malformed>>;
+#[derive(Debug)]
+pub(crate) struct Lines {
+    /// Each line, in order.
+    pub(crate) marks: Vec<Result<Mark, Malformed>>,
+    /// They were written after this.
+    pub(crate) since: Instant,
+}
 
 /// Follows a marks file from a thread of its own: a slow file system must not hold up a reading.
 #[derive(Debug)]
@@ -74,15 +81,25 @@ impl Follower {
         let (found, lines) = mpsc::channel(16);
         let (stopped, stop) = io::pipe()?;
         let mut alarm = Alarm::new(path);
+        let mut looked = Instant::now();
         let follow = move || {
-            while alarm.wait(&stopped) {
-                let lines = marks.poll();
-                if !lines.is_empty() && found.blocking_send(lines).is_err() {
+            let mut ended = false;
+            while !ended {
+                let woken = alarm.wait(&stopped);
+                ended = woken == Woken::AtTheEnd;
+                let now = Instant::now();
+                let mut lines = marks.poll();
+                lines.extend(ended.then(|| marks.rest()).flatten());
+                let since = match woken {
+                    Woken::ByAWrite => marks.written(now).max(looked),
+                    Woken::ByTime | Woken::AtTheEnd => looked,
+                };
+                looked = now;
+                let lines = Lines { marks: lines, since };
+                if !lines.marks.is_empty() && found.blocking_send(lines).is_err() {
                     break;
                 }
             }
-            let last = marks.poll().into_iter().chain(marks.rest()).collect();
-            let _ = found.blocking_send(last);
             marks.remove();
         };
         let thread = std::thread::Builder::new().name("marks".to_owned()).stack_size(128 << 10);
@@ -100,20 +117,35 @@ impl Follower {
 
     /// Looks a last time, removes the file if it was created here, and gives the lines that are
     /// left. A file system that does not answer is not waited for.
-    pub(crate) async fn finish(mut self) -> Lines {
+    pub(crate) async fn finish(self) -> Vec<Lines> {
+        self.finish_within(LAST_LOOK).await
+    }
+
+    async fn finish_within(mut self, patience: Duration) -> Vec<Lines> {
         drop(self.stop);
-        let mut rest = Lines::new();
+        let mut rest = Vec::new();
         let left = async {
             while let Some(lines) = self.lines.recv().await {
-                rest.extend(lines);
+                rest.push(lines);
             }
         };
-        let _ = tokio::time::timeout(LAST_LOOK, left).await;
+        let _ = tokio::time::timeout(patience, left).await;
         rest
     }
 }
 
-/// Wakes when the file is written, when it is time to look anyway, and at the end.
+/// Why the follower looks at the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Woken {
+    /// The system says that it was written.
+    ByAWrite,
+    /// It is time to look anyway.
+    ByTime,
+    /// The recording ends.
+    AtTheEnd,
+}
+
+/// Wakes the follower.
 struct Alarm {
     path: PathBuf,
     /// `None`: the system has no more watches to give, or none at all.
@@ -138,15 +170,16 @@ impl Alarm {
         }
     }
 
-    /// False once `stopped` is closed.
-    fn wait(&mut self, stopped: &PipeReader) -> bool {
+    /// Waits for a reason to look. The recording ends when `stopped` is closed.
+    fn wait(&mut self, stopped: &PipeReader) -> Woken {
         let mut fds = vec![PollFd::new(stopped.as_fd(), PollFlags::POLLIN)];
         if let Some(inotify) = &self.inotify {
             fds.push(PollFd::new(inotify.as_fd(), PollFlags::POLLIN));
         }
         let timeout = PollTimeout::try_from(POLL).unwrap_or(PollTimeout::MAX);
         let woken = poll(&mut fds, timeout);
-        let ended = fds.first().is_some_and(|fd| fd.any() == Some(true));
+        let ready = |at: usize| fds.get(at).is_some_and(|fd| fd.any() == Some(true));
+        let (ended, written) = (ready(0), ready(1));
         if woken.is_err_and(|error| error != Errno::EINTR) {
             // Never a busy loop.
             std::thread::sleep(POLL);
@@ -155,7 +188,11 @@ impl Alarm {
             while inotify.read_events().is_ok_and(|events| !events.is_empty()) {}
         }
         self.watch();
-        !ended
+        match (ended, written) {
+            (true, _) => Woken::AtTheEnd,
+            (false, true) => Woken::ByAWrite,
+            (false, false) => Woken::ByTime,
+        }
     }
 }
 
@@ -164,6 +201,8 @@ impl Alarm {
 struct Marks {
     path: PathBuf,
     file: Option<(File, u64)>,
+    /// When the file was written last, by its own time, as of the last look.
+    modified: Option<SystemTime>,
     offset: u64,
     partial: Vec<u8>,
     line: u64,
@@ -191,12 +230,22 @@ impl Marks {
         }
         let file = Some((file, meta.ino()));
         let path = path.to_owned();
-        Ok(Self { path, file, offset: meta.len(), partial: Vec::new(), line: 0, created })
+        let (modified, offset) = (meta.modified().ok(), meta.len());
+        Ok(Self { path, file, modified, offset, partial: Vec::new(), line: 0, created })
+    }
+
+    /// When the lines of the last look were written at the earliest, if the system's notice of it
+    /// woke us at `woken`: a while before that, where we had to wait for a CPU.
+    fn written(&self, woken: Instant) -> Instant {
+        let now = Instant::now();
+        let age = self.modified.and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
+        now.checked_sub(age).map_or(woken, |modified| modified.min(woken))
     }
 
     /// The lines added since the last poll.
-    fn poll(&mut self) -> Lines {
-        let Ok(meta) = fs::metadata(&self.path) else { return Lines::new() };
+    fn poll(&mut self) -> Vec<Result<Mark, Malformed>> {
+        let Ok(meta) = fs::metadata(&self.path) else { return Vec::new() };
+        self.modified = meta.modified().ok();
         if self.file.as_ref().is_none_or(|(_, inode)| *inode != meta.ino()) {
             // Replaced by another file: that one is read from its beginning.
             self.file = File::open(&self.path).ok().map(|file| (file, meta.ino()));
@@ -206,14 +255,14 @@ impl Marks {
             self.offset = 0;
         }
         if meta.len() == self.offset {
-            return Lines::new();
+            return Vec::new();
         }
-        let Some((file, _)) = &mut self.file else { return Lines::new() };
+        let Some((file, _)) = &mut self.file else { return Vec::new() };
         let mut fresh = Vec::new();
         if file.seek(SeekFrom::Start(self.offset)).is_err()
             || file.take(POLL_BYTES).read_to_end(&mut fresh).is_err()
         {
-            return Lines::new();
+            return Vec::new();
         }
         self.offset += fresh.len() as u64;
         self.take_lines(&fresh)
@@ -233,8 +282,8 @@ impl Marks {
         }
     }
 
-    fn take_lines(&mut self, fresh: &[u8]) -> Lines {
-        let mut marks = Lines::new();
+    fn take_lines(&mut self, fresh: &[u8]) -> Vec<Result<Mark, Malformed>> {
+        let mut marks = Vec::new();
         let mut rest = fresh;
         while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
             let (line, after) = rest.split_at(end);
@@ -299,17 +348,28 @@ mod tests {
         let marks = Marks::open(&path).unwrap();
         let (stopped, stop) = io::pipe().unwrap();
         let mut alarm = Alarm::new(&path);
-        let begin = std::time::Instant::now();
         fs::write(&path, "begin x\n").unwrap();
-        assert!(alarm.wait(&stopped));
-        assert!(begin.elapsed() < POLL / 2, "{:?}", begin.elapsed());
+        assert_eq!(alarm.wait(&stopped), Woken::ByAWrite);
         // What has been heard is heard once: then it waits.
-        let begin = std::time::Instant::now();
-        assert!(alarm.wait(&stopped));
+        let begin = Instant::now();
+        assert_eq!(alarm.wait(&stopped), Woken::ByTime);
         assert!(begin.elapsed() >= POLL, "{:?}", begin.elapsed());
         drop(stop);
-        assert!(!alarm.wait(&stopped));
+        assert_eq!(alarm.wait(&stopped), Woken::AtTheEnd);
         marks.remove();
+    }
+
+    #[test]
+    fn a_line_is_as_old_as_its_file_says_when_its_notice_came_late() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut marks = Marks::open(&folder.path().join("marks")).unwrap();
+        let woken = Instant::now();
+        marks.modified = SystemTime::now().checked_sub(Duration::from_secs(3));
+        assert!(woken - marks.written(woken) > Duration::from_secs(2));
+        marks.modified = SystemTime::now().checked_add(Duration::from_secs(100));
+        assert_eq!(marks.written(woken), woken, "a clock that is ahead says nothing");
+        marks.modified = None;
+        assert_eq!(marks.written(woken), woken);
     }
 
     #[test]
@@ -387,10 +447,12 @@ mod tests {
         let path = folder.path().join("run.marks");
         let mut follower = Follower::start(&path).unwrap();
         fs::write(&path, "begin a\n").unwrap();
-        assert_eq!(follower.next().await, [Ok(begin("a", &[]))]);
+        assert_eq!(follower.next().await.marks, [Ok(begin("a", &[]))]);
         let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
         file.write_all(b"end a").unwrap();
-        assert_eq!(follower.finish().await, [Ok(Mark::End { name: "a".into() })]);
+        let rest = follower.finish_within(Duration::from_mins(1)).await;
+        let rest: Vec<_> = rest.into_iter().flat_map(|lines| lines.marks).collect();
+        assert_eq!(rest, [Ok(Mark::End { name: "a".into() })]);
         assert!(!path.exists());
         assert!(Follower::start(folder.path()).is_err(), "a folder is no file");
     }

@@ -6,7 +6,7 @@ use crate::collect::{Ask, Collector, Failure, Running};
 use crate::error::Error;
 use crate::host;
 use crate::http::Client;
-use crate::marks::{Follower, Lines, Malformed, Mark, POLL};
+use crate::marks::{Follower, Lines, Malformed, Mark};
 use crate::phase::{Edge, Phases};
 use crate::plan::{Plan, random_hex};
 use crate::signals::Signals;
@@ -213,8 +213,9 @@ impl Session {
     /// Turns lines of the marks file into phases; each edge gets a reading and a keyframe.
     pub(crate) fn mark(&mut self, lines: Lines, voice: &Voice) {
         let t = self.clock.now();
-        let edge = Edge { t, from: "mark", error_ns: Some(POLL.as_nanos() as u64) };
-        for line in lines {
+        let error_ns = Some(lines.since.elapsed().as_nanos() as u64);
+        let edge = Edge { t, from: "mark", error_ns };
+        for line in lines.marks {
             let wrong = match line {
                 Ok(Mark::Begin { name, params }) => {
                     let _ = self.begin(edge, &name, params);

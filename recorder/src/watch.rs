@@ -40,9 +40,17 @@ pub(crate) async fn watch(plan: &Plan, voice: &Voice) -> Result<(), Error> {
     }
     let how = session.run(plan.duration, marks.as_mut(), &mut signals, voice).await;
     if let Some(marks) = marks {
-        session.mark(marks.finish().await, voice);
+        for lines in marks.finish().await {
+            session.mark(lines, voice);
+        }
     }
-    finish(session.seal(how, &mut signals).await?, voice)
+    let live = Arc::clone(&session.live);
+    let sealed = session.seal(how, &mut signals).await?;
+    if sealed.trouble.is_none() && live.scrapes().0 == 0 {
+        let what = format!("nothing was read; {} says why", sealed.path.display());
+        return Err(Error::could_not(what, "see the warnings above, and record again"));
+    }
+    finish(sealed, voice)
 }
 
 /// `snapshot`: one reading of every source.
@@ -109,7 +117,7 @@ fn settled(found: &[Found], intervals: &[Duration]) -> BTreeMap<String, u64> {
 fn follow(path: &Path) -> Result<Follower, Error> {
     Follower::start(path).map_err(|error| {
         let what = format!("open the marks file {}: {error}", path.display());
-        Error::could_not(what.to_lowercase(), "name another with --marks")
+        Error::could_not(what, "name another with --marks")
     })
 }
 

@@ -170,7 +170,7 @@ fn source(src: u32, clock: Clock, name: &str, role: &str, kind: &str) -> Source 
 fn open_marks(path: &Path) -> Result<marks::Follower, Error> {
     marks::Follower::start(path).map_err(|error| {
         let what = format!("open the marks file {}: {error}", path.display());
-        Error::could_not(what.to_lowercase(), "name another bundle with -o")
+        Error::could_not(what, "name another bundle with -o")
     })
 }
 

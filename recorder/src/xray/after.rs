@@ -62,8 +62,9 @@ pub(super) async fn wind_up(
     }
     run.keep_log(out);
     if let Some(marks) = run.marks.take() {
-        let rest = marks.finish().await;
-        run.session.mark(rest, run.voice);
+        for lines in marks.finish().await {
+            run.session.mark(lines, run.voice);
+        }
     }
     run.notice_server_end();
     let edge = user_edge(&run);

@@ -22,7 +22,7 @@ record! {
         params: Option<BTreeMap<String, Text>>,
         /// How the edge is known: `argv`, `mark`, `result` or `user`.
         from: String,
-        /// `t` may be off by this much either way, e.g. the poll interval of the marks file. Absent: unknown.
+        /// `t` may be off by this much either way, e.g. the time since the last look at the marks file. Absent: unknown.
         error_ns: Option<u64>,
     }
 }
