@@ -133,7 +133,7 @@ pub(crate) struct OwnPace {
 /// Record everything around a load that somebody else runs
 ///
 /// Reads the metrics at a steady interval until Ctrl-C, SIGTERM or --duration. A server that goes
-/// away is a gap in the recording, not its end.
+/// away, or is not up yet, is a gap in the recording, not its end.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Watch {

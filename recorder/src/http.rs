@@ -20,6 +20,9 @@ const TOTAL: Duration = Duration::from_secs(20);
 /// request that crosses the close would fail for no fault of the server.
 const IDLE: Duration = Duration::from_secs(4);
 
+/// How the standard library begins when a host has no address (`sys/net`, Rust 1.95).
+pub(crate) const NO_SUCH_HOST: &str = "failed to lookup address information";
+
 /// Connections kept open to one address: one for each source that is read there.
 const CONNECTIONS: usize = 16;
 
@@ -280,6 +283,14 @@ mod tests {
         let mut body = Vec::new();
         let failure = Client::new().unwrap().get(&url, &mut body).await.unwrap_err();
         assert!(failure.too_large, "{failure:?}");
+    }
+
+    #[tokio::test]
+    async fn a_host_without_an_address_is_said() {
+        // A label of more than 63 bytes (RFC 1035) is refused without asking anybody.
+        let url = Url::parse(&format!("http://{}/", "x".repeat(64))).unwrap();
+        let failure = Client::new().unwrap().get(&url, &mut Vec::new()).await.unwrap_err();
+        assert!(failure.why.starts_with(NO_SUCH_HOST), "{}", failure.why);
     }
 
     #[tokio::test]

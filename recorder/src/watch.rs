@@ -12,12 +12,13 @@ use crate::sink::{Place, Sealed};
 use crate::status::Voice;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Records until Ctrl-C, SIGTERM, SIGHUP or the end of `--duration`.
 ///
 /// # Errors
-/// When nothing can be read, the bundle cannot be made or closed.
+/// When nothing was read or ever can be, the bundle cannot be made or closed.
 pub(crate) async fn watch(plan: &Plan, voice: &Voice) -> Result<(), Error> {
     let place = Place::check(&plan.output, plan.force)?;
     if let Some(warning) = place.warning() {
@@ -30,7 +31,7 @@ pub(crate) async fn watch(plan: &Plan, voice: &Voice) -> Result<(), Error> {
         found = metrics::discover(&client, plan) => found,
         _ = signals.next() => return Err(nothing_recorded()),
     };
-    judge(plan, &found, voice)?;
+    judge(plan, &found, true, voice)?;
     let intervals = metrics::intervals(&found, plan.interval, metrics::ATTACHED);
     let mut session = Session::open(plan, place, clock, settled(&found, &intervals))?;
     let mut marks = plan.marks.as_deref().map(follow).transpose()?;
@@ -66,7 +67,7 @@ pub(crate) async fn snapshot(plan: &Plan, voice: &Voice) -> Result<(), Error> {
         found = metrics::discover(&client, plan) => found,
         _ = signals.next() => return Err(nothing_recorded()),
     };
-    judge(plan, &found, voice)?;
+    judge(plan, &found, false, voice)?;
     let mut session = Session::open(plan, place, clock, BTreeMap::new())?;
     let sources = session.declare(found, &client);
     let reading = async {
@@ -87,17 +88,20 @@ fn client() -> Result<Client, Error> {
     })
 }
 
-/// Warns of what cannot be read. When that is everything, or metrics are required, it is an error.
-fn judge(plan: &Plan, found: &[Found], voice: &Voice) -> Result<(), Error> {
+/// Warns of what cannot be read. When that is everything, or metrics are required, it is an error;
+/// with `waits` not while one of them may still come: a load may be watched before its server is up.
+fn judge(plan: &Plan, found: &[Found], waits: bool, voice: &Voice) -> Result<(), Error> {
     let troubles = || found.iter().filter_map(|found| Some((found, found.trouble.as_ref()?)));
-    let all = troubles().count() == found.len();
-    let strict = |found: &Found| all || (plan.require_metrics && found.serves());
+    let hopeless = troubles().count() == found.len()
+        && !(waits && troubles().any(|(_, trouble)| trouble.may_come));
+    let strict = |found: &Found| hopeless || (plan.require_metrics && found.serves());
     if let Some((_, trouble)) = troubles().find(|(found, _)| strict(found)) {
         return Err(Error::could_not(&trouble.what, &trouble.help));
     }
     for (found, trouble) in troubles() {
         let (name, Trouble { what, help, .. }) = (found.name(), trouble);
-        voice.warn(&format!("source {name}: {what}\n  help: {help}"));
+        let again = if waits { "; it is tried again at every reading" } else { "" };
+        voice.warn(&format!("source {name}: {what}{again}\n  help: {help}"));
     }
     Ok(())
 }

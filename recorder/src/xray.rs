@@ -224,7 +224,7 @@ async fn discover(
 ) -> Result<Vec<(Metrics, Duration)>, Early> {
     let found = run.until(metrics::discover(client, plan)).await?;
     for found in &found {
-        let Some(Trouble { what, help, missing }) = &found.trouble else { continue };
+        let Some(Trouble { what, help, missing, .. }) = &found.trouble else { continue };
         let required = plan.require_metrics || (errand.serve.is_some() && *missing);
         if found.serves() && required {
             return Err(Error::could_not(what, help).into());

@@ -472,14 +472,14 @@ fn what_goes_wrong_at_the_start_is_said_with_its_status() {
     let missing = Server::start(|_| Reply::Full("404 Not Found", Vec::new()));
     let key = Server::start(|_| Reply::Full("401 Unauthorized", Vec::new()));
     let good = Server::steady();
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
-    let refused = format!("http://{}", nobody.local_addr().unwrap());
-    drop(nobody);
+    let refused = format!("http://127.0.0.1:{}", port());
+    // A label of more than 63 bytes has no address, and nobody is asked for it.
+    let nowhere = format!("http://{}", "x".repeat(64));
     let bench = Bench::new();
     fs::write(bench.path("old.ilb"), "old").unwrap();
     let strict = format!("b={refused}");
     let cases: [(&[&str], i32, &str); 15] = [
-        (&["--url", &refused], 125, "connection refused"),
+        (&["--url", &nowhere], 125, "check the host's name"),
         (&["--url", &html.url], 125, "begins with \"<!DOCTYPE html>"),
         (&["--url", &missing.url], 125, "--enable-metrics"),
         (
@@ -516,6 +516,52 @@ fn what_goes_wrong_at_the_start_is_said_with_its_status() {
     assert_eq!(left.len(), 1, "nothing else is left: {left:?}");
 }
 
+fn is_refused(gap: &Gap) -> bool {
+    gap.what == "scrape" && gap.why == "connection refused"
+}
+
+/// Waits until it is written down that a connection was refused.
+fn until_refused(bench: &Bench) {
+    wait_for(|| {
+        let bundle = Bundle::so_far(&bench.path("run.ilb.part"))?;
+        bundle.gaps().into_iter().any(is_refused).then_some(())
+    });
+}
+
+#[test]
+fn a_server_that_comes_later_is_waited_for() {
+    let address = format!("127.0.0.1:{}", port());
+    let url = format!("http://{address}");
+    let bench = Bench::new();
+    let recording = bench.start(&["watch", "--url", &url, "--interval", "50ms"]);
+    assert!(recording.said.contains("connection refused; it is tried again"), "{}", recording.said);
+    until_refused(&bench);
+    let server = Server::listen(TcpListener::bind(&address).unwrap(), |k| metrics(&exposition(k)));
+    server.until_served(5);
+    recording.signal("INT");
+    let (status, said) = recording.wait();
+    assert_eq!(status, Some(0), "{said}");
+    let bundle = bench.bundle();
+    let src = bundle.src("engine");
+    let came = bundle.readings(src)[0].0;
+    let before = |gap: &&Gap| gap.what == "missed" || gap.from_t < came;
+    assert!(bundle.gaps().iter().all(before), "{:?}", bundle.gaps());
+    assert_on_schedule(&bundle, src, 50);
+}
+
+#[test]
+fn a_server_that_never_comes_is_said_at_the_end() {
+    let url = format!("http://127.0.0.1:{}", port());
+    let bench = Bench::new();
+    let out = bench.run(&["watch", "--url", &url, "--interval", "50ms", "--duration", "300ms"]);
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(125), "{said}");
+    assert!(said.contains("nothing was read; run.ilb says why\n  help: "), "{said}");
+    let bundle = bench.bundle();
+    assert!(bundle.salvage.is_clean());
+    assert!(bundle.gaps().iter().all(|gap| gap.why == "connection refused"), "{:?}", bundle.gaps());
+}
+
 #[test]
 fn a_server_that_goes_away_is_a_gap_and_its_return_a_keyframe() {
     let address = format!("127.0.0.1:{}", port());
@@ -525,17 +571,14 @@ fn a_server_that_goes_away_is_a_gap_and_its_return_a_keyframe() {
     let recording = bench.start(&["watch", "--url", &server.url, "--interval", "50ms"]);
     server.until_served(5);
     server.stop();
-    let refused = |gap: &&Gap| gap.what == "scrape" && gap.why == "connection refused";
-    wait_for(|| {
-        let bundle = Bundle::so_far(&bench.path("run.ilb.part"))?;
-        bundle.gaps().into_iter().any(|gap| refused(&gap)).then_some(())
-    });
+    until_refused(&bench);
     let again = Server::listen(listen(), |k| metrics(&exposition(k)));
     again.until_served(5);
     recording.signal("TERM");
     assert_eq!(recording.wait().0, Some(0));
     let bundle = bench.bundle();
-    let gone_until = bundle.gaps().into_iter().filter(refused).map(|gap| gap.to_t).max().unwrap();
+    let gone_until =
+        bundle.gaps().into_iter().filter(|gap| is_refused(gap)).map(|gap| gap.to_t).max().unwrap();
     let readings = bundle.readings(bundle.src("engine"));
     let back = readings.iter().find(|(t, _, _)| *t > gone_until).unwrap();
     assert!(back.1, "the first reading after the gap is a keyframe");
@@ -651,8 +694,7 @@ fn a_kill_at_any_moment_loses_at_most_the_last_second_and_a_half() {
                 sleep_ms(300 + round * 1_370 % 4_700);
                 // What the machine keeps from it is not its own: the time its threads were ready to
                 // run and did not.
-                let may_lose =
-                    Duration::from_millis(1_500) + waited_for_cpu(recording.child.id());
+                let may_lose = Duration::from_millis(1_500) + waited_for_cpu(recording.child.id());
                 recording.child.kill().unwrap();
                 let killed = Instant::now();
                 recording.child.wait().unwrap();

@@ -55,6 +55,8 @@ pub(crate) struct Trouble {
     pub(crate) help: String,
     /// The server answers, but has no metrics to give: a setting of its own is missing.
     pub(crate) missing: bool,
+    /// It may be there later: nobody answered, or somebody in front of it for whom it is not there.
+    pub(crate) may_come: bool,
 }
 
 /// Looks at every target of the plan, all at once.
@@ -122,7 +124,11 @@ async fn look(
         let what = format!("{}: {}", crate::plan::address(&url), failure.why);
         let missing =
             matches!(failure.status, Some(404 | 501)) || failure.why.starts_with(NO_METRICS);
-        Trouble { what, help: help_for(&failure, likely, &found.target), missing }
+        let may_come = match failure.status {
+            None => !failure.why.starts_with(http::NO_SUCH_HOST),
+            Some(status) => (502..=504).contains(&status),
+        };
+        Trouble { what, help: help_for(&failure, likely, &found.target), missing, may_come }
     });
     found
 }
@@ -217,6 +223,9 @@ async fn median(
 fn help_for(failure: &http::Failure, engine: Option<&EngineIdentity>, target: &Target) -> String {
     let port = target.url.port_or_known_default().unwrap_or(80);
     match failure.status {
+        None if failure.why.starts_with(http::NO_SUCH_HOST) => {
+            "check the host's name in the URL".to_owned()
+        }
         None => format!("check that the server runs and listens on port {port}"),
         // 501 is llama.cpp's word for it.
         Some(404 | 501) if target.serves => {
