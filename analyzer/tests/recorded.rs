@@ -67,3 +67,37 @@ fn a_bundle_made_of_a_folder_is_judged_as_the_folder_is() {
         assert_eq!(of_folder, of_bundle, "{}", folder.display());
     }
 }
+
+#[test]
+fn a_run_whose_result_file_is_lost_is_judged_by_what_its_load_tool_printed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let printed = |folder: &Path| {
+        let output = std::fs::read_to_string(folder.join("load.log")).unwrap_or_default();
+        output.contains("= Serving Benchmark Result =")
+    };
+    for folder in folders().into_iter().filter(|folder| printed(folder)) {
+        let inputs = Inputs { paths: vec![folder.clone()], ..Inputs::default() };
+        let points = load::open(&inputs).unwrap().remove(0).points;
+        let (saved, table) = (points[0].result.as_ref(), points[0].printed.as_ref());
+        let (saved, table) = (saved.unwrap(), table.unwrap().as_ref().unwrap());
+        assert_eq!(saved.unlike(table), Vec::<String>::new(), "{}", folder.display());
+        assert_eq!(
+            (saved.tool, saved.failed, saved.latencies.len() >= table.latencies.len()),
+            (table.tool, table.failed, true)
+        );
+
+        let without = scratch.path().join(folder.file_name().unwrap());
+        std::fs::create_dir(&without).unwrap();
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.file_stem().is_none_or(|stem| stem != "bench") {
+                std::fs::copy(&path, without.join(path.file_name().unwrap())).unwrap();
+            }
+        }
+        let (by_file, by_table) = (judged(&folder), judged(&without));
+        for code in ["T8", "T10", "T15", "T24", "T39"] {
+            assert_eq!(by_file[code], by_table[code], "{code} {}", folder.display());
+        }
+        assert_ne!(by_table["T15"], "unknown");
+    }
+}

@@ -61,6 +61,20 @@ const VLLM_FLAGS: &[(&str, &[&str])] = &[
     ("model", &["model"]),
 ];
 
+/// The flags of AIPerf, which was made from GenAI-Perf and keeps its names.
+const AIPERF_FLAGS: &[(&str, &[&str])] = &[
+    ("concurrency", &["concurrency"]),
+    ("rate", &["request-rate"]),
+    ("num_prompts", &["request-count", "num-requests"]),
+    ("input_len", &["isl", "synthetic-input-tokens-mean"]),
+    ("output_len", &["osl", "output-tokens-mean"]),
+    ("seed", &["random-seed"]),
+    ("warmups", &["warmup-request-count", "num-warmup-requests"]),
+    ("duration_s", &["benchmark-duration"]),
+    ("dataset_path", &["input-file"]),
+    ("model", &["model"]),
+];
+
 /// Every load tool that is recognised. Sources: the tools' own command lines in the versions that
 /// are named with each result format in `docs/engines.md`.
 pub(crate) const TOOLS: &[Tool] = &[
@@ -109,32 +123,13 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "aiperf",
         is: |c| c.runs("aiperf", "aiperf", &["profile"]),
-        flags: &[
-            ("concurrency", &["concurrency"]),
-            ("rate", &["request-rate"]),
-            ("num_prompts", &["request-count", "num-requests"]),
-            ("input_len", &["isl", "synthetic-input-tokens-mean"]),
-            ("output_len", &["osl", "output-tokens-mean"]),
-            ("seed", &["random-seed"]),
-            ("warmups", &["warmup-request-count"]),
-            ("duration_s", &["benchmark-duration"]),
-            ("dataset_path", &["input-file"]),
-            ("model", &["model"]),
-        ],
+        flags: AIPERF_FLAGS,
         saves: Saves::Elsewhere,
     },
     Tool {
         name: "genai-perf",
         is: |c| c.runs("genai-perf", "genai_perf.main", &["profile"]),
-        flags: &[
-            ("concurrency", &["concurrency"]),
-            ("rate", &["request-rate"]),
-            ("num_prompts", &["request-count", "num-requests"]),
-            ("input_len", &["isl", "synthetic-input-tokens-mean"]),
-            ("output_len", &["osl", "output-tokens-mean"]),
-            ("seed", &["random-seed"]),
-            ("warmups", &["warmup-request-count", "num-warmup-requests"]),
-        ],
+        flags: AIPERF_FLAGS,
         saves: Saves::Elsewhere,
     },
     Tool {
@@ -496,6 +491,22 @@ mod tests {
             let params = run(line).unwrap().params();
             assert_eq!(params.get("concurrency"), Some(&Text::from("4")), "{line}");
             assert!(!params.contains_key("rate"));
+        }
+    }
+
+    #[test]
+    fn aiperf_and_what_it_was_made_from_share_their_flags() {
+        let flags = "profile -m m --concurrency 4 --isl 128 --random-seed 7";
+        for (line, tool) in [
+            (format!("aiperf {flags} --warmup-request-count 2"), "aiperf"),
+            (format!("genai-perf {flags} --num-warmup-requests 2"), "genai-perf"),
+        ] {
+            let params = run(&line).unwrap().params();
+            for (key, value) in
+                [("tool", tool), ("concurrency", "4"), ("input_len", "128"), ("warmups", "2")]
+            {
+                assert_eq!(params.get(key), Some(&Text::from(value)), "{line} {key}");
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 //! The first three print a title between `=`, rows of a label and a value, and a line of 50 `=`
 //! (`vllm/benchmarks/serve.py` 0.32 and `benchmarks/benchmark_serving.py` before it;
 //! `sglang/bench_serving.py` 0.4.6 to 0.5.23; `tensorrt_llm/serve/scripts/benchmark_serving.py` 1.3).
+//! `trtllm-bench` 1.x prints headings between lines of 59 `=` (`bench/dataclasses/reporting.py`).
 //! A row gets the key it has in the tool's result file, and the same code reads it.
 //!
 //! What stands around a table is not trusted. The tools print the errors of failed requests, which
@@ -29,6 +30,12 @@ pub struct Table {
 
 /// The title of a served benchmark.
 const TITLE: &str = " Serving Benchmark Result ";
+
+/// The first heading of `trtllm-bench` with figures of the load.
+const BENCH_TITLE: &str = "= REQUEST DETAILS";
+
+/// The row in its last part without which the report is not whole.
+const BENCH_LAST: &str = "total_latency_ms";
 
 /// `=` in a row that end a table: the tools print 50, and 23 around a notice inside it.
 const RULE: usize = 40;
@@ -56,6 +63,11 @@ const ROWS: &[(&str, &str)] = &[
     ("Total generated tokens (retokenized):", "total_output_tokens_retokenized"),
     ("Output token throughput (tok/s):", "output_throughput"),
     ("User throughput (tok/s):", "user_throughput"),
+    ("Number of requests:", "num_requests"),
+    ("Average Input Length (tokens):", "avg_input_length"),
+    ("Average Output Length (tokens):", "avg_output_length"),
+    ("Total Latency (ms):", BENCH_LAST),
+    ("Total Output Throughput (tokens/sec):", "system_output_throughput_tok_s"),
 ];
 
 /// A row of a latency, e.g. `P99 TTFT (ms):`, in the result file `p99_ttft_ms`.
@@ -73,15 +85,15 @@ pub fn tables(output: &str) -> Vec<Table> {
         at += line.len();
         let line = as_shown(line.trim_end_matches('\n'));
         let line = line.trim_end();
-        let too_long = open.as_ref().is_some_and(|rows| rows.lines >= LINES);
-        if is_title(line) {
-            let cut = open.replace(Rows { line: number, ..Rows::default() });
+        let bench = line.ends_with(BENCH_TITLE);
+        if bench || is_title(line) {
+            let cut = open.replace(Rows { line: number, bench, ..Rows::default() });
             tables.extend(cut.map(|rows| rows.cut(begin..before)));
-        } else if too_long {
-            tables.extend(open.take().map(|rows| rows.cut(begin..before)));
-        } else if ends(line) {
-            tables.extend(open.take().map(|rows| rows.whole(begin..at)));
+        } else if let Some(rows) = open.take_if(|rows| rows.end(line)) {
+            tables.push(rows.whole(begin..at));
             begin = at;
+        } else if let Some(rows) = open.take_if(|rows| rows.lines >= LINES) {
+            tables.push(rows.cut(begin..before));
         } else if let Some(rows) = &mut open {
             rows.read(line);
         }
@@ -100,14 +112,12 @@ fn is_title(line: &str) -> bool {
     })
 }
 
-fn ends(line: &str) -> bool {
-    line.len() - line.trim_end_matches('=').len() >= RULE
-}
-
 /// The rows of a table that has not ended.
 #[derive(Default)]
 struct Rows {
     line: u64,
+    /// They are of `trtllm-bench`.
+    bench: bool,
     lines: usize,
     map: Map<String, Value>,
     not_finite: usize,
@@ -115,6 +125,11 @@ struct Rows {
 }
 
 impl Rows {
+    fn end(&self, line: &str) -> bool {
+        let rule = line.len() - line.trim_end_matches('=').len() >= RULE;
+        rule && (!self.bench || self.map.contains_key(BENCH_LAST))
+    }
+
     /// A row, also behind what a launcher puts before each line.
     fn read(&mut self, line: &str) {
         self.lines += 1;
@@ -151,15 +166,21 @@ impl Rows {
     }
 
     fn whole(self, section: Range<usize>) -> Table {
-        let format = FORMATS.iter().find(|format| (format.recognise)(&self.map));
-        // What tells vLLM's result file from others is not printed.
+        // What tells vLLM's result file from others is not printed; `trtllm-bench`'s has two parts.
+        let map = if self.bench {
+            let part = |name: &str| (name.to_owned(), Value::Object(self.map.clone()));
+            ["request_info", "performance"].map(part).into_iter().collect()
+        } else {
+            self.map
+        };
+        let format = FORMATS.iter().find(|format| (format.recognise)(&map));
         let parse = format.map_or(vllm::SERVE.parse, |format| format.parse);
-        let result = match parse(&self.map) {
+        let result = match parse(&map) {
             _ if self.twice => Err("a row stands in it twice, with different values"),
             Some(result) => {
                 Ok(ClientResult { documents: 1, not_finite: self.not_finite, ..result })
             }
-            None => Err("it has no count of successful requests"),
+            None => Err("it has no count of completed requests"),
         };
         Table { line: self.line, section, result }
     }
@@ -247,6 +268,37 @@ Std Dev TTFT (ms):                       0.25
 ==================================================
 ";
 
+    const BENCH: &str = "\
+[11/30/2026-22:01:02] [TRT-LLM] [I] 
+===========================================================
+= REQUEST DETAILS 
+===========================================================
+Number of requests:             500
+Number of concurrent requests:  31.5000
+Average Input Length (tokens):  128.0000
+Average Output Length (tokens): 64.0000
+===========================================================
+= WORLD + RUNTIME INFORMATION 
+===========================================================
+TP Size:                1
+===========================================================
+= PERFORMANCE OVERVIEW 
+===========================================================
+Request Throughput (req/sec):                     50.0000
+Total Output Throughput (tokens/sec):             3200.0000
+Total Token Throughput (tokens/sec):              9600.0000
+Total Latency (ms):                               10000.0000
+
+-- Request Latency Breakdown (ms) -----------------------
+
+[Latency] P50    : 600.0000
+
+===========================================================
+= DATASET DETAILS
+===========================================================
+Number of Sequences:  500
+";
+
     fn only(text: &str) -> ClientResult {
         let tables = tables(text);
         assert_eq!(tables.len(), 1, "{text}");
@@ -282,6 +334,10 @@ Std Dev TTFT (ms):                       0.25
         assert_eq!((trtllm.tool, trtllm.failed), ("tensorrt_llm benchmark_serving", Some(2)));
         assert_eq!((trtllm.num_prompts, trtllm.completed), (Some(40), 38));
         assert_eq!(trtllm.latencies["std_ttft_ms"], 0.25);
+        let bench = only(BENCH);
+        assert_eq!((bench.tool, bench.completed), ("trtllm-bench", 500));
+        assert_eq!((bench.input_tokens, bench.output_tokens), (Some(64_000), Some(32_000)));
+        assert_eq!((bench.duration_s, bench.output_throughput), (Some(10.0), Some(3200.0)));
     }
 
     #[test]
@@ -318,13 +374,15 @@ Std Dev TTFT (ms):                       0.25
 
     #[test]
     fn sections_and_lines_say_where_a_table_is() {
-        let text = format!("first\n{VLLM}second\n{SGLANG}rest\n");
+        // A line of `=` that ends no table begins no section.
+        let first = format!("first\n{}\n{VLLM}", "=".repeat(60));
+        let text = format!("{first}second\n{SGLANG}rest\n");
         let found: Vec<_> = tables(&text)
             .into_iter()
             .map(|table| (table.line, text[table.section].len()))
             .collect();
         let second = "second\n".len() + SGLANG.len();
-        assert_eq!(found, [(3, "first\n".len() + VLLM.len()), (32, second)]);
+        assert_eq!(found, [(4, first.len()), (33, second)]);
     }
 
     #[test]
@@ -334,9 +392,13 @@ Std Dev TTFT (ms):                       0.25
             assert_eq!(why(&VLLM[..end]), Some("it is cut short"), "{end}");
         }
         let empty = VLLM.replace("Successful requests:                     95", "");
-        assert_eq!(why(&empty), Some("it has no count of successful requests"));
+        assert_eq!(why(&empty), Some("it has no count of completed requests"));
         let long = VLLM.replace("Total input", &format!("{}Total input", "x\n".repeat(LINES)));
         assert_eq!(why(&long), Some("it is cut short"));
+        assert_eq!(
+            why(BENCH.split("= DATASET").next().unwrap().trim_end_matches(['=', '\n'])),
+            Some("it is cut short")
+        );
         assert_eq!(tables("Successful requests: 4\nno title\n"), []);
         // Two tools that print into one stream at once.
         let mixed =

@@ -45,6 +45,7 @@ fn parse_bench(map: &Map<String, Value>) -> Option<ClientResult> {
         input_tokens: input.map(total),
         output_tokens: mean.map(total),
         duration_s: number(performance, "total_latency_ms").map(|ms| ms / 1e3),
+        output_throughput: number(performance, "system_output_throughput_tok_s"),
         ..ClientResult::default()
     })
 }
