@@ -22,8 +22,11 @@ use serde_json::{Value, json};
 
 /// Time between two readings.
 const INTERVAL: Duration = Duration::from_millis(40);
-/// A state is certain to be read when it lasts this long, also on a loaded machine.
+/// A state is certain to be read when it lasts this long, and longer where readings came later than
+/// they should: see [`Run::sure_s`].
 const SURE_S: f64 = 0.3;
+/// How long to wait for what comes soon on a machine with time to spare.
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Runs at the same time: the machine has few cores and the runs are mostly asleep.
 const AT_ONCE: usize = 3;
 
@@ -277,7 +280,14 @@ impl Scenario {
             .ok()
             .and_then(|text| serde_json::from_slice(&text).ok())
             .unwrap_or_default();
-        Run { truth: truth.between(load.start.wall_s, f64::INFINITY), whole: truth, result }
+        let apart = scrapes.windows(2).map(|pair| {
+            let from = pair[0].at.mono_ns;
+            (pair[1].at.mono_ns - from) as f64 * 1e-9 + pair[1].latency_s
+        });
+        // Twice the longest time between readings holds one whole reading; as much again is for what
+        // an engine shows late.
+        let sure_s = apart.fold(SURE_S, |sure_s, apart| sure_s.max(4.0 * apart));
+        Run { truth: truth.between(load.start.wall_s, f64::INFINITY), whole: truth, result, sure_s }
     }
 
     /// Verdicts that the truth allows.
@@ -330,7 +340,7 @@ impl Scenario {
         if self.engine == Engine::Trtllm {
             // It shows what it admitted, at the moments when requests complete.
             expected.insert("T8", &["pass", "unknown"]);
-        } else if run.truth.ran_at_once(asked) > SURE_S {
+        } else if run.truth.ran_at_once(asked) > run.sure_s {
             expected.insert("T8", PASS);
         } else if run.truth.peak_running() < asked {
             expected.insert("T8", FAIL);
@@ -341,7 +351,7 @@ impl Scenario {
         let replicas = 0..self.replicas as usize;
         let ceilings = replicas.clone().map(|replica| run.whole.ceilings(replica));
         let sure = |ceilings: &BTreeMap<usize, f64>| {
-            ceilings.values().filter(|seconds| **seconds > SURE_S).count() > 1
+            ceilings.values().filter(|seconds| **seconds > run.sure_s).count() > 1
         };
         match self.engine {
             Engine::Vllm if ceilings.clone().any(|ceilings| sure(&ceilings)) => {
@@ -409,6 +419,8 @@ struct Run {
     truth: Truth,
     whole: Truth,
     result: Value,
+    /// A state that lasted this long was certainly read.
+    sure_s: f64,
 }
 
 impl Run {
@@ -439,34 +451,51 @@ fn record(sim: &Sim, scenario: &Scenario) -> (Vec<Scrape>, Load) {
         let latency_s = (now().mono_ns - at.mono_ns) as f64 * 1e-9;
         text.starts_with("# HELP").then_some(Scrape { at, latency_s, text })
     };
-    let over = AtomicBool::new(false);
+    let (over, taken) = (AtomicBool::new(false), AtomicU64::new(0));
+    let until_taken = |count| {
+        let enough = taken.load(Ordering::Acquire) + count;
+        wait_until("readings", || taken.load(Ordering::Acquire) >= enough);
+    };
     thread::scope(|scope| {
         let scraper = scope.spawn(|| {
             let mut scrapes = Vec::new();
             while !over.load(Ordering::Relaxed) {
                 let due = Instant::now() + INTERVAL;
                 scrapes.extend(scrape());
+                taken.store(scrapes.len() as u64, Ordering::Release);
                 thread::sleep(due.saturating_duration_since(Instant::now()));
             }
             scrapes.extend(scrape());
             scrapes
         });
-        thread::sleep(2 * INTERVAL);
+        until_taken(2);
         let flags = scenario.client();
         let flags: Vec<_> = flags.iter().map(String::as_str).collect();
         let start = now();
         let output = sim.bench(&flags).expect("a load client");
         let end = now();
-        // The drain, and in a restart the second server.
-        thread::sleep(Duration::from_millis(if scenario.fault == Fault::Restart {
-            900
-        } else {
-            300
-        }));
+        if scenario.fault == Fault::Restart {
+            wait_until("a second start", || sim.truth().expect("a truth").starts() == 2);
+        }
+        // The drain. What a client abandoned leaves without a step in which it could be told.
+        if ![Fault::Crash, Fault::Abandoned].contains(&scenario.fault) {
+            wait_until("an idle server", || sim.truth().expect("a truth").is_idle());
+        }
+        if scenario.fault != Fault::Crash {
+            until_taken(8);
+        }
         over.store(true, Ordering::Relaxed);
         let argv = ["vllm", "bench", "serve"].into_iter().chain(flags).map(str::to_owned).collect();
         (scraper.join().expect("scrapes"), Load { argv, output: output.stdout, start, end })
     })
+}
+
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < PATIENCE, "never {what}");
+        thread::sleep(INTERVAL / 2);
+    }
 }
 
 /// The run as a folder that the analyzer imports.
