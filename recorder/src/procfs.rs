@@ -3,6 +3,7 @@
 //! The root is a parameter, so that tests can lay out a tree of their own. Every read is bounded and
 //! every failure is a value: processes vanish while they are being read.
 
+use nix::sys::signal::Signal;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -148,6 +149,14 @@ impl Procfs {
         status_field(&text, "Uid:")
             .and_then(|rest| rest.split_ascii_whitespace().next()?.parse().ok())
             .ok_or_else(|| io::Error::other(format!("/proc/{pid}/status has no Uid line")))
+    }
+
+    /// Whether a process ignores a signal, as under nohup (`SigIgn` of proc(5)).
+    pub(crate) fn ignores(&self, pid: u32, signal: Signal) -> bool {
+        let text = self.read(format!("{pid}/status")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let mask = status_field(&text, "SigIgn:").and_then(|m| u64::from_str_radix(m, 16).ok());
+        mask.is_some_and(|mask| mask >> (signal as i32 - 1) & 1 == 1)
     }
 
     /// Where a link of a process points: `exe`, `cwd`, `ns/pid`.

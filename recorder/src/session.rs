@@ -9,7 +9,7 @@ use crate::http::Client;
 use crate::marks::{Follower, Lines, Malformed, Mark};
 use crate::phase::{Edge, Phases};
 use crate::plan::{Plan, random_hex};
-use crate::signals::Signals;
+use crate::signals::{Signals, Stop};
 use crate::sink::{Place, Sealed, Sink};
 use crate::status::{Live, Voice};
 use inferlint_schema::container::Head;
@@ -322,19 +322,58 @@ impl Session {
     /// When the bundle cannot be closed, or the second Ctrl-C came.
     pub(crate) async fn seal(mut self, how: &str, signals: &mut Signals) -> Result<Sealed, Error> {
         let part = self.part.clone();
+        let last = async {
+            self.last_readings().await;
+            self.close(how).await
+        };
         tokio::select! {
             biased;
-            sealed = self.close(how) => sealed,
+            sealed = last => sealed,
             () = signals.interrupt() => Err(Error::interrupted(&part)),
         }
     }
 
-    async fn close(&mut self, how: &str) -> Result<Sealed, Error> {
+    /// As [`Session::seal`], but a first signal only cuts the last readings short. It is given too.
+    pub(crate) async fn seal_anyway(
+        mut self,
+        how: &str,
+        signals: &mut Signals,
+    ) -> (Result<Sealed, Error>, Option<Stop>) {
+        let mut again = tokio::select! {
+            biased;
+            () = self.last_readings() => None,
+            stop = signals.next() => Some(stop),
+        };
+        if again.is_some() {
+            let (t, what) = (self.clock.now(), "ended".to_owned());
+            let why = "a further signal cut the last readings short".to_owned();
+            self.sink.account(Gap { t, src: None, what, from_t: t, to_t: t, count: 1, why });
+        }
+        let part = self.part.clone();
+        let close = self.close(how);
+        tokio::pin!(close);
+        loop {
+            tokio::select! {
+                biased;
+                sealed = &mut close => return (sealed, again),
+                stop = signals.next() => match again {
+                    None => again = Some(stop),
+                    // The disk does not answer, and somebody insists.
+                    Some(_) => return (Err(Error::interrupted(&part)), again),
+                },
+            }
+        }
+    }
+
+    async fn last_readings(&mut self) {
         let deadline = Instant::now() + LAST_READINGS;
         let last = self.running.drain(..).map(|running| tokio::spawn(running.end(deadline)));
         for ended in last.collect::<Vec<_>>() {
             let _ = ended.await;
         }
+    }
+
+    async fn close(&mut self, how: &str) -> Result<Sealed, Error> {
         let anchor = self.clock.anchor();
         self.sink.account(anchor.clone());
         let (cpu_ns, max_rss_bytes) = usage();

@@ -1,6 +1,7 @@
 //! The signals that end a recording.
 
 use crate::error::Error;
+use crate::procfs::Procfs;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Why the recording should end.
@@ -33,9 +34,9 @@ impl Stop {
         }
     }
 
-    /// Its number, for the exit status 128 + n.
-    pub(crate) fn number(self) -> u8 {
-        self.signal() as i32 as u8
+    /// The exit status of a run that it ended: 128 and its number.
+    pub(crate) fn as_status(self) -> u8 {
+        128 + self.signal() as i32 as u8
     }
 }
 
@@ -60,8 +61,8 @@ impl Signals {
                 Error::could_not(what, "check the limits of this session (ulimit -a)")
             })
         };
-        let hangup =
-            if ignored(SignalKind::hangup()) { None } else { Some(listen(SignalKind::hangup())?) };
+        let nohup = Procfs::default().ignores(std::process::id(), nix::sys::signal::Signal::SIGHUP);
+        let hangup = if nohup { None } else { Some(listen(SignalKind::hangup())?) };
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
@@ -88,12 +89,4 @@ impl Signals {
     pub(crate) async fn interrupt(&mut self) {
         self.interrupt.recv().await;
     }
-}
-
-/// Whether whoever started us has the signal ignored (`SigIgn` of proc(5)).
-fn ignored(kind: SignalKind) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    mask >> (kind.as_raw_value() - 1) & 1 == 1
 }

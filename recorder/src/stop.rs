@@ -125,7 +125,7 @@ impl Stopping {
             return Err(why);
         }
         let why = match self.aim {
-            Aim::Server => "descends from the server we started",
+            Aim::Server => "descends from what we started for the server",
             Aim::Load => "descends from the load we started",
         };
         Ok(Open { pidfd, why: why.to_owned(), sent: None, gone: None })

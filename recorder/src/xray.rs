@@ -121,6 +121,7 @@ async fn story(
     for (metrics, interval) in metrics {
         run.session.collect(metrics, interval);
     }
+    load::note_client_files(run, errand).await?;
     // A reading right before the load bounds its beginning.
     let taken = run.session.read_all();
     run.taken(taken).await?;

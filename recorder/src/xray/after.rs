@@ -7,7 +7,7 @@ use crate::appendix;
 use crate::child::{self, Echo, Ending, Inherited, Outlet, Reaper, Route, Start};
 use crate::clock::Clock;
 use crate::collect::files::Shelf;
-use crate::collect::process::{Tree, Trees};
+use crate::collect::process::{Member, Tree, Trees};
 use crate::errand::Errand;
 use crate::error::{Error, exit};
 use crate::follow::Follower;
@@ -24,6 +24,7 @@ use crate::sink::Sealed;
 use crate::status::Voice;
 use crate::stop::{Aim, Stopping, forward};
 use inferlint_schema::record::{Note, Record, Text};
+use nix::sys::signal::Signal;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -34,6 +35,8 @@ use tokio::time::{Instant, sleep};
 
 /// How long a load may take to end after the first signal, before the bundle is sealed without it.
 const LOAD_ENDS: Duration = Duration::from_millis(500);
+/// Time between two looks at a load that outlives its terminal.
+const OUTLIVED: Duration = Duration::from_millis(100);
 /// Time between two steps of a stop.
 const STEP: Duration = Duration::from_millis(20);
 /// How long the last output is passed on after a signal.
@@ -75,35 +78,36 @@ pub(super) async fn wind_up(
         (Ok(_), None) => "finished",
     };
     let mut after = After::of(run, plan, errand, load);
-    let mut interrupted = hurried;
     if hurried {
         after.stop_all(client, first, true).await;
     }
-    let sealed = after.seal(how).await;
+    let (sealed, mut again) = after.seal(how).await;
     if !hurried {
-        let again = sealed.as_ref().is_err_and(|error| error.status == exit::INTERRUPTED);
-        interrupted = after.stop_all(client, first, again).await;
+        let hurried = again.is_some();
+        again = after.stop_all(client, first, hurried).await.or(again);
     }
     if let Ok(sealed) = &sealed {
         after.append(&sealed.path);
     }
-    after.settle_output(first.is_some() || interrupted).await;
-    let voice = after.voice;
+    again = after.settle_output(first.or(again).is_some()).await.or(again);
+    let (voice, mut signals) = (after.voice, after.signals);
     match (ended, first) {
         (_, Some(stop)) => {
-            if let Ok(sealed) = sealed {
-                voice.say(&format!(
-                    "{}: sealed, the run was {}",
-                    sealed.path.display(),
-                    stop.how()
-                ));
+            match sealed {
+                Ok(sealed) => {
+                    let path = sealed.path.display();
+                    voice.say(&format!("{path}: sealed, the run was {}", stop.how()));
+                }
+                Err(error) => voice.error(&error),
             }
-            Ok(128 + stop.number())
+            Ok(stop.as_status())
         }
         (Err(Early::Error(error)), None) => {
-            if let Ok(sealed) = sealed {
-                let path = sealed.path.display();
-                voice.say(&format!("{path}: what there was is in it"));
+            match sealed {
+                Ok(sealed) => {
+                    voice.say(&format!("{}: what there was is in it", sealed.path.display()));
+                }
+                Err(error) => voice.error(&error),
             }
             Err(error)
         }
@@ -111,22 +115,23 @@ pub(super) async fn wind_up(
             let status = ending.as_status();
             let sealed = match sealed {
                 Ok(sealed) => sealed,
-                Err(error) if status != 0 => {
+                Err(error) if status != 0 || again.is_some() => {
                     voice.error(&error);
-                    return Ok(status);
+                    return Ok(again.map_or(status, Stop::as_status));
                 }
                 Err(error) => return Err(error),
             };
             if let Some(trouble) = &sealed.trouble {
                 voice.warn(&format!("{} is not complete: {trouble}", sealed.path.display()));
             }
-            if interrupted {
-                return Ok(exit::INTERRUPTED);
+            if let Some(stop) = again {
+                return Ok(stop.as_status());
             }
-            let verdict = verdict::judge(plan, errand, &sealed.path, sealed.bytes, voice);
+            let verdict = verdict::judge(plan, errand, &sealed, voice, &mut signals).await;
             Ok(match (status, verdict, sealed.trouble) {
+                (_, Err(stop), _) => stop.as_status(),
                 (0, _, Some(_)) => exit::COULD_NOT,
-                (0, verdict, None) => verdict,
+                (0, Ok(verdict), None) => verdict,
                 (status, ..) => status,
             })
         }
@@ -206,24 +211,35 @@ impl<'a> After<'a> {
         }
     }
 
-    async fn seal(&mut self, how: &str) -> Result<Sealed, Error> {
+    async fn seal(&mut self, how: &str) -> (Result<Sealed, Error>, Option<Stop>) {
         match self.session.take() {
-            Some(session) => session.seal(how, &mut self.signals).await,
-            None => Err(broken()),
+            Some(session) => session.seal_anyway(how, &mut self.signals).await,
+            None => (Err(broken()), None),
         }
     }
 
-    /// Stops the server, and after a signal the load. True: a signal came meanwhile.
-    async fn stop_all(&mut self, client: &Client, first: Option<Stop>, hurried: bool) -> bool {
+    /// Stops the server, and after a signal the load. Gives the signal that came meanwhile.
+    async fn stop_all(
+        &mut self,
+        client: &Client,
+        first: Option<Stop>,
+        mut hurried: bool,
+    ) -> Option<Stop> {
         let running = self.load.as_ref().filter(|load| load.ending.is_none());
         let running = running.map(|load| load.child.id);
         if self.server.is_none() && running.is_none() && first.is_none() {
-            return false;
+            return None;
+        }
+        let mut again = None;
+        if first == Some(Stop::Hangup) && running.is_some() && !hurried {
+            again = self.outlived().await;
+            hurried = again.is_some();
         }
         if let Some(command) = self.errand.serve.as_ref().and_then(|serve| serve.stop.clone())
             && !hurried
         {
-            self.run_stop_command(&command).await;
+            again = self.run_stop_command(&command).await;
+            hurried = again.is_some();
         }
         let procs = Procfs::default();
         let me = std::process::id();
@@ -232,16 +248,11 @@ impl<'a> After<'a> {
         // A load that Ctrl-C reached ends in its own time, or by a second one; else it has the grace
         // time. What it leaves behind then is stopped, but not after a run to its own end.
         let foreground = self.load.as_ref().is_some_and(|load| load.foreground);
-        let told = hurried || first.is_some_and(|stop| stop != Stop::Interrupt || !foreground);
+        let told = (hurried && running.is_some())
+            || first.is_some_and(|stop| stop != Stop::Interrupt || !foreground);
         let mut load = None;
-        let mut interrupted = false;
         loop {
-            self.reaper.reap();
-            let (servers, clients) = {
-                let mut trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
-                trees.look();
-                (trees.of(Tree::Server), trees.of(Tree::Client))
-            };
+            let (servers, clients) = self.look();
             let spare: BTreeSet<_> = clients.iter().map(|member| member.stat.id).collect();
             let server_done = server.step(&servers, &spare);
             let load_gone = running.is_none_or(|id| self.reaper.ending(id.pid).is_some());
@@ -259,20 +270,45 @@ impl<'a> After<'a> {
             tokio::select! {
                 biased;
                 stop = self.signals.next() => {
-                    interrupted = true;
-                    server.hurry();
                     // Whoever repeats a signal wants the end of it.
-                    let _ = stop;
-                    let again = || Stopping::new(procs.clone(), me, Aim::Load, Duration::ZERO);
+                    again = again.or(Some(stop));
+                    server.hurry();
+                    let at_once = || Stopping::new(procs.clone(), me, Aim::Load, Duration::ZERO);
                     if running.is_some() {
-                        load.get_or_insert_with(again).hurry();
+                        load.get_or_insert_with(at_once).hurry();
                     }
                 }
                 () = sleep(STEP) => {}
             }
         }
         self.account_for_stop(&server, load.as_ref(), client).await;
-        interrupted
+        again
+    }
+
+    /// The server's processes and the load's, as they stand.
+    fn look(&mut self) -> (Vec<Member>, Vec<Member>) {
+        self.reaper.reap();
+        let mut trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
+        trees.look();
+        (trees.of(Tree::Server), trees.of(Tree::Client))
+    }
+
+    /// Leaves a load that outlives its terminal, as under nohup, its server and its time. What is
+    /// written meanwhile comes after the seal and is not recorded. Gives the signal that ended it.
+    async fn outlived(&mut self) -> Option<Stop> {
+        let procs = Procfs::default();
+        let outlives = |member: &Member| procs.ignores(member.stat.id.pid, Signal::SIGHUP);
+        while self.look().1.iter().any(outlives) {
+            self.follow();
+            self.records.clear();
+            self.outlets.iter_mut().for_each(Outlet::tend);
+            tokio::select! {
+                biased;
+                stop = self.signals.next() => return Some(stop),
+                () = sleep(OUTLIVED) => {}
+            }
+        }
+        None
     }
 
     fn follow(&mut self) {
@@ -282,25 +318,40 @@ impl<'a> After<'a> {
         }
     }
 
-    async fn run_stop_command(&mut self, command: &str) {
-        let Ok(mut outlet) = Outlet::create(&beside(self.plan, "stop.out")) else { return };
+    /// Runs the `--stop` command. Gives the signal that came before its end; what is left of it then
+    /// is stopped with the server.
+    async fn run_stop_command(&mut self, command: &str) -> Option<Stop> {
+        let Ok(mut outlet) = Outlet::create(&beside(self.plan, "stop.out")) else { return None };
         outlet.tend();
         let route = Route::Kept(outlet);
         let argv = ["sh", "-c", command].map(OsString::from);
         let how = Start { argv: &argv, env: &[], own_session: true, stdout: &route, stderr: None };
         let inherited = Arc::new(Inherited::take());
+        let mut again = None;
         if let Ok(child) = child::start(&inherited, &how) {
-            let ended = tokio::time::timeout(self.errand.grace, child.ended()).await;
+            self.trees
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .plant(child.id.pid, Tree::Server);
+            tokio::select! {
+                biased;
+                stop = self.signals.next() => again = Some(stop),
+                ended = tokio::time::timeout(self.errand.grace, child.ended()) => {
+                    if ended.is_err() {
+                        let help = "see what it waits for";
+                        let what = "the --stop command has not ended";
+                        self.voice.warn(&format!("{what}\n  help: {help}"));
+                    }
+                }
+            }
             self.reaper.reap();
             let t = self.clock.now();
             let argv = argv.iter().map(|word| Text::from(word.as_bytes())).collect();
             let ending = self.reaper.ending(child.id.pid);
-            if ended.is_err() {
-                self.voice.warn("the --stop command has not ended\n  help: see what it waits for");
-            }
             self.records.push(run::exit(t, "child", child.id, Some(argv), ending, None).into());
         }
-        route.into_outlet().into_iter().for_each(|outlet| outlet.close(false));
+        self.outlets.extend(route.into_outlet());
+        again
     }
 
     /// Records what was stopped and how, and whether the server is really gone.
@@ -368,8 +419,9 @@ impl<'a> After<'a> {
     }
 
     /// Waits until the load's output has been passed on, after a signal not for long, and removes
-    /// what only we wanted.
-    async fn settle_output(&mut self, in_haste: bool) {
+    /// what only we wanted. Gives the signal that came meanwhile.
+    async fn settle_output(&mut self, in_haste: bool) -> Option<Stop> {
+        let mut again = None;
         if let Some(load) = &self.load {
             let begun = Instant::now();
             while !load.echoes.iter().all(Echo::finish) {
@@ -378,7 +430,10 @@ impl<'a> After<'a> {
                 }
                 tokio::select! {
                     biased;
-                    _ = self.signals.next() => break,
+                    stop = self.signals.next() => {
+                        again = Some(stop);
+                        break;
+                    }
                     () = sleep(STEP) => {}
                 }
             }
@@ -390,5 +445,6 @@ impl<'a> After<'a> {
             }
             outlet.close(self.errand.keep_logs);
         }
+        again
     }
 }

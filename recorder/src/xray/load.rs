@@ -81,11 +81,9 @@ pub(super) fn start_load(
     errand: &Errand,
     inherited: &Arc<Inherited>,
 ) -> Result<Load, Error> {
-    let raw: Vec<Vec<u8>> = errand.load.iter().map(|word| word.as_bytes().to_vec()).collect();
-    let call = recognise(&raw);
+    let call = recognise(&raw(errand));
     let cwd = std::env::current_dir().unwrap_or_default();
     let (argv, expected) = settle_results(run, plan, errand, call.as_ref(), &cwd);
-    note_client_files(run, &raw, call.as_ref(), &cwd);
     let (stdout, stderr) = routes(run, plan, errand)?;
     let is_terminal = |route: &Route| matches!(route, Route::Terminal);
     run.shares_terminal = is_terminal(&stdout) || stderr.as_ref().is_some_and(is_terminal);
@@ -167,19 +165,34 @@ fn settle_results(
     (argv, expected)
 }
 
-/// The data set's digest, the configuration and scripts that the load command names.
-fn note_client_files(run: &mut Run<'_>, argv: &[Vec<u8>], call: Option<&Call>, cwd: &Path) {
-    let (t, mut out) = (run.now(), Vec::new());
-    for path in files::named_in(argv, cwd) {
-        let what = if path.extension().is_some_and(|s| s == "sh") { "script" } else { "config" };
-        let item = Item { path: &path, what, keep: Keep::Beginning, size_before: None };
-        run.shelf.put(t, None, item, &mut out);
+fn raw(errand: &Errand) -> Vec<Vec<u8>> {
+    errand.load.iter().map(|word| word.as_bytes().to_vec()).collect()
+}
+
+/// The data set's digest, the configuration and scripts that the load command names. Read on a
+/// thread of its own: a large data set takes seconds, in which a signal may come.
+pub(super) async fn note_client_files(run: &mut Run<'_>, errand: &Errand) -> Result<(), Stop> {
+    let (t, argv, mut shelf) = (run.now(), raw(errand), std::mem::take(&mut run.shelf));
+    let reading = tokio::task::spawn_blocking(move || {
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let mut out = Vec::new();
+        for path in files::named_in(&argv, &cwd) {
+            let is_script = path.extension().is_some_and(|suffix| suffix == "sh");
+            let what = if is_script { "script" } else { "config" };
+            let item = Item { path: &path, what, keep: Keep::Beginning, size_before: None };
+            shelf.put(t, None, item, &mut out);
+        }
+        if let Some(path) = recognise(&argv).and_then(|call| files::dataset(&call, &cwd)) {
+            let item = Item { path: &path, what: "dataset", keep: Keep::Digest, size_before: None };
+            shelf.put(t, None, item, &mut out);
+        }
+        (shelf, out)
+    });
+    if let Ok((shelf, mut out)) = run.until(reading).await? {
+        run.shelf = shelf;
+        run.session.sink.send(Worth::Body, &mut out);
     }
-    if let Some(path) = call.and_then(|call| files::dataset(call, cwd)) {
-        let item = Item { path: &path, what: "dataset", keep: Keep::Digest, size_before: None };
-        run.shelf.put(t, None, item, &mut out);
-    }
-    run.session.sink.send(Worth::Body, &mut out);
+    Ok(())
 }
 
 /// Where the load's output goes. One route for both streams that are one outside too.

@@ -1,16 +1,30 @@
 //! Running the analyzer on a sealed bundle, where it is at hand.
 
-use crate::child;
+use crate::child::{self, Child};
 use crate::errand::Errand;
 use crate::error::exit;
 use crate::plan::Plan;
+use crate::procfs::Procfs;
+use crate::signals::{Signals, Stop};
+use crate::sink::Sealed;
 use crate::status::Voice;
-use std::path::Path;
+use crate::stop::forward;
+use std::process::{Command, Stdio};
 
 /// Runs the analyzer, if it is at hand, and gives its status.
-pub(super) fn judge(plan: &Plan, errand: &Errand, bundle: &Path, bytes: u64, voice: &Voice) -> u8 {
+///
+/// # Errors
+/// The signal that came before its end; the analyzer has heard it too.
+pub(super) async fn judge(
+    plan: &Plan,
+    errand: &Errand,
+    sealed: &Sealed,
+    voice: &Voice,
+    signals: &mut Signals,
+) -> Result<u8, Stop> {
+    let bundle = &sealed.path;
     let shown = bundle.display();
-    let size = bytes.div_ceil(1_000);
+    let size = sealed.bytes.div_ceil(1_000);
     let beside = std::env::current_exe().ok();
     let beside = beside.and_then(|own| Some(own.parent()?.join("inferlint-analyze")));
     let analyzer = beside
@@ -22,35 +36,46 @@ pub(super) fn judge(plan: &Plan, errand: &Errand, bundle: &Path, bytes: u64, voi
             voice.say(&format!(
                 "{shown}: {size} kB, whole. judge it with inferlint-analyze check {shown}"
             ));
-            return exit::DONE;
+            return Ok(exit::DONE);
         }
     };
     voice.say(&format!("{shown}: {size} kB, whole"));
-    let check = std::process::Command::new(&analyzer)
-        .arg("check")
-        .arg(bundle)
-        // Our standard output is the load's.
-        .stdout(std::io::stderr())
-        .stdin(std::process::Stdio::null())
-        .status();
+    let mut check = Command::new(&analyzer);
+    // Our standard output is the load's.
+    check.arg("check").arg(bundle).stdout(std::io::stderr()).stdin(Stdio::null());
+    let check = status_of(check, signals).await?;
     let page = plan.output.with_extension("html");
-    let written = std::process::Command::new(&analyzer)
-        .arg("report")
-        .arg(bundle)
-        .arg("-o")
-        .arg(&page)
-        .arg("--force")
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .stdin(std::process::Stdio::null())
-        .status();
-    if written.is_ok_and(|status| status.code().is_some_and(|code| code <= 2)) && page.is_file() {
+    let mut report = Command::new(&analyzer);
+    report.arg("report").arg(bundle).arg("-o").arg(&page).arg("--force");
+    report.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
+    let written = status_of(report, signals).await?;
+    if written.is_some_and(|code| code <= 2) && page.is_file() {
         voice.say(&format!("page: {}", page.display()));
     }
-    if let Some(code @ 0..=2) = check.ok().and_then(|status| status.code()) {
-        return code as u8;
+    if let Some(code @ 0..=2) = check {
+        return Ok(code as u8);
     }
     let shown_analyzer = analyzer.display();
     voice.warn(&format!("{shown_analyzer} could not judge {shown}\n  help: run it by hand"));
-    exit::COULD_NOT
+    Ok(exit::COULD_NOT)
+}
+
+/// Runs a program to its end. `None`: it could not be run, or a signal ended it.
+async fn status_of(mut command: Command, signals: &mut Signals) -> Result<Option<i32>, Stop> {
+    let Ok(mut child) = command.spawn() else { return Ok(None) };
+    let procs = Procfs::default();
+    if let Ok(stat) = procs.stat(child.id()) {
+        let running = Child::watch(stat.id);
+        tokio::select! {
+            biased;
+            () = running.ended() => {}
+            stop = signals.next() => {
+                forward(&procs, std::process::id(), stat.id, stop.signal());
+                running.ended().await;
+                let _ = child.wait();
+                return Err(stop);
+            }
+        }
+    }
+    Ok(child.wait().ok().and_then(|status| status.code()))
 }
