@@ -2,12 +2,17 @@
 //!
 //! The load is sacred: most of these tests run it once bare and once recorded, and compare.
 
+mod inheritance;
+mod metrics;
+mod signals;
+mod terminal;
+mod undisturbed;
+
 use inferlint_schema::container::{Item, Salvage, read};
 use inferlint_schema::limits::Limits;
 use inferlint_schema::record::{Decoded, Exit, Gap, Phase, Probe, Record, Stop, Text};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -19,9 +24,6 @@ use tempfile::TempDir;
 
 /// How long to wait for something that comes soon on a machine with time to spare.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Longest time to a sealed bundle after a signal that fails a test. On a machine with time to spare
-/// it is 2 s; a starved one must not make it look broken.
-const SEALED: Duration = Duration::from_secs(6);
 
 /// A folder with `vllm` on the path, which is the simulator.
 struct Bench {
@@ -128,9 +130,15 @@ struct Standing {
 
 impl Standing {
     fn start(bench: &Bench) -> Self {
+        Self::of(bench, "vllm", "serve")
+    }
+
+    /// `program` is a name of the simulator's.
+    fn of(bench: &Bench, program: &str, arguments: &str) -> Self {
         let ready = bench.path("ready");
-        let mut command = bench.bare("vllm");
-        command.args(["serve", "--port", "0", "--boot-s", "0.1", "--ready-file"]).arg(&ready);
+        let mut command = bench.bare(program);
+        command.args(arguments.split_ascii_whitespace());
+        command.args(["--port", "0", "--boot-s", "0.1", "--ready-file"]).arg(&ready);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let address = wait_for(|| fs::read_to_string(&ready).ok().filter(|text| !text.is_empty()));
         Self { child, url: format!("http://{}", address.trim()) }
@@ -171,11 +179,6 @@ fn wait_for_of<T>(mut child: Child, mut found: impl FnMut() -> Option<T>) -> (Ch
     }
 }
 
-/// A load has written to this file.
-fn has_begun(output: &Path) -> Option<()> {
-    output.metadata().is_ok_and(|meta| meta.len() > 0).then_some(())
-}
-
 fn signal(pid: u32, name: &str) {
     let sent = Command::new("kill").args(["-s", name, &pid.to_string()]).status().unwrap();
     assert!(sent.success());
@@ -190,6 +193,10 @@ fn with_argument(word: &str) -> Vec<u32> {
         argv.split(|byte| *byte == 0).any(|arg| arg == word.as_bytes())
     };
     pids.filter(has).collect()
+}
+
+fn exists(folder: &Bench, name: &str) -> bool {
+    folder.path(name).exists()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -455,233 +462,6 @@ fn marks_make_points_of_a_tool_nobody_knows_and_outrank_one_that_is_known() {
     assert_eq!(folder.left(), ["run.ilb"], "the marks file was ours");
 }
 
-/// Prints all that a process inherits.
-const INHERITED: &str = r"
-grep -E '^(Sig(Blk|Ign|Cgt)|Cap|NoNewPrivs|Seccomp:|Umask|Cpus_allowed:)' /proc/self/status
-cat /proc/$$/limits; cut -d' ' -f18,19 /proc/$$/stat; cat /proc/$$/oom_score_adj; pwd
-env | grep -v -e '^_=' -e '^INFERLINT_MARKS=' | sort
-exec ls /proc/self/fd";
-
-#[test]
-fn the_load_gets_what_a_bare_run_gets() {
-    let folder = Bench::new();
-    let standing = Standing::start(&folder);
-    let probe = folder.script("inherited.sh", INHERITED);
-    // Odd on purpose: umask, limits, an open file, nice value, ignored signals.
-    let odd = folder.script(
-        "odd.sh",
-        "umask 027; ulimit -S -n 512; ulimit -S -c 0; exec 7</dev/null\n\
-         trap '' HUP PIPE QUIT; export ODD='a  b'; exec nice -n 3 \"$@\"",
-    );
-    let mut bare = folder.bare(&odd);
-    let bare = bare.arg(&probe).output().unwrap();
-    let recorder = inferlint_tests::binary("inferlint-record").unwrap();
-    let mut recorded = folder.bare(&odd);
-    recorded.arg(recorder).args(["xray", "-o", "run.ilb", "--no-analyze", "--quiet", "--url"]);
-    let recorded = recorded.args([&standing.url, "--", &probe]).output().unwrap();
-    assert_eq!(recorded.status.code(), Some(0), "{}", text(&recorded.stderr));
-    assert_eq!(text(&recorded.stdout), text(&bare.stdout));
-    assert_eq!(text(&recorded.stderr), text(&bare.stderr));
-    assert!(text(&bare.stdout).contains("ODD=a  b"));
-}
-
-/// A load that writes to both streams for about a second, then a result, and exits with 3.
-const WORDY: &str = r#"
-n=0
-while [ $n -lt 40 ]; do
-  echo "out $n 0123456789"; echo "err $n" >&2; sleep 0.02; n=$((n+1))
-done
-echo '{"done": 40}' > "$1.part" && mv "$1.part" "$1"
-echo last words
-exit 3"#;
-
-#[test]
-fn a_killed_recorder_changes_nothing_for_the_load() {
-    let folder = Bench::new();
-    let standing = Standing::start(&folder);
-    let load = folder.script("wordy.sh", WORDY);
-    let bare = folder.bare(&load).arg(folder.path("bare.json")).output().unwrap();
-    assert_eq!(bare.status.code(), Some(3));
-    // Moments spread over the run, the same ones every time.
-    let rounds: Vec<u64> = (0..20).map(|n| 40 + n * 67 % 1_300).collect();
-    thread::scope(|scope| {
-        for lane in rounds.chunks(5) {
-            let (standing, load, bare) = (&standing, &load, &bare);
-            scope.spawn(move || {
-                for after_ms in lane {
-                    killed_after(*after_ms, &standing.url, load, bare);
-                }
-            });
-        }
-    });
-}
-
-/// One round: both streams of the recorder go to files, which outlive it.
-fn killed_after(after_ms: u64, url: &str, load: &str, bare: &Output) {
-    let folder = Bench::new();
-    let (out, err) = (folder.path("out"), folder.path("err"));
-    let result = folder.path("result.json");
-    let mut command = folder.xray(&["--quiet", "--interval", "50ms", "--url", url, "--", load]);
-    command.arg(&result).stdout(fs::File::create(&out).unwrap());
-    let mut recorder = command.stderr(fs::File::create(&err).unwrap()).spawn().unwrap();
-    thread::sleep(Duration::from_millis(after_ms));
-    recorder.kill().unwrap();
-    recorder.wait().unwrap();
-    let word = result.to_str().unwrap();
-    wait_for(|| with_argument(word).is_empty().then_some(()));
-    // A recorder that was killed before the load began has none to disturb.
-    let begun = fs::read(&out).unwrap();
-    if begun.is_empty() {
-        return;
-    }
-    assert_eq!(text(&begun), text(&bare.stdout), "killed after {after_ms} ms");
-    assert_eq!(text(&fs::read(&err).unwrap()), text(&bare.stderr));
-    assert_eq!(fs::read_to_string(&result).unwrap(), "{\"done\": 40}\n");
-    if folder.path("run.ilb.part").exists() {
-        let salvage = Bundle::read(&folder.path("run.ilb.part")).salvage;
-        assert!(salvage.records > 0 && !salvage.is_clean());
-    }
-}
-
-#[test]
-fn a_stopped_recorder_holds_nobody_up_and_passes_everything_on_later() {
-    let folder = Bench::new();
-    let standing = Standing::start(&folder);
-    let load = folder.script("wordy.sh", WORDY);
-    let bare = folder.bare(&load).arg(folder.path("bare.json")).output().unwrap();
-    let result = folder.path("result.json");
-    let mut command = folder.xray(&["--quiet", "--url", &standing.url, "--", &load]);
-    let child = command.arg(&result).spawn().unwrap();
-    wait_for(|| has_begun(&folder.path("run.load.out")));
-    signal(child.id(), "STOP");
-    // Both pipes of ours stay unread; the load ends all the same.
-    wait_for(|| result.is_file().then_some(()));
-    thread::sleep(Duration::from_millis(500));
-    signal(child.id(), "CONT");
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(3));
-    assert_eq!(text(&output.stdout), text(&bare.stdout));
-    assert_eq!(text(&output.stderr), text(&bare.stderr));
-    assert!(folder.bundle().salvage.is_clean());
-}
-
-#[test]
-fn streams_that_are_one_stay_in_order() {
-    let folder = Bench::new();
-    let standing = Standing::start(&folder);
-    let load = folder.script("wordy.sh", WORDY);
-    let shell = |prefix: &str, result: &str| format!("{prefix} {load} {result} 2>&1");
-    let bare = folder.bare("sh").args(["-c", &shell("", "bare.json")]).output().unwrap();
-    let recorder = inferlint_tests::binary("inferlint-record").unwrap();
-    let prefix = format!(
-        "{} xray -o run.ilb --no-analyze --quiet --url {} --",
-        recorder.display(),
-        standing.url
-    );
-    let recorded = folder.bare("sh").args(["-c", &shell(&prefix, "r.json")]).output().unwrap();
-    assert_eq!(recorded.status.code(), Some(3));
-    assert_eq!(text(&recorded.stdout), text(&bare.stdout));
-}
-
-#[test]
-fn a_folder_that_is_removed_or_full_changes_nothing_for_the_load() {
-    let folder = Bench::new();
-    let standing = Standing::start(&folder);
-    let load = folder.script("wordy.sh", WORDY);
-    let bare = folder.bare(&load).arg(folder.path("bare.json")).output().unwrap();
-    let recorder = inferlint_tests::binary("inferlint-record").unwrap();
-    let xray = |at: &str| {
-        let mut command = folder.bare(recorder.to_str().unwrap());
-        command.args(["xray", "--quiet", "--no-analyze", "-o", at, "--url", &standing.url, "--"]);
-        command.arg(&load).arg(folder.path("result.json"));
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().unwrap()
-    };
-    fs::create_dir(folder.path("gone")).unwrap();
-    let child = xray("gone/run.ilb");
-    let word = folder.path("result.json").to_str().unwrap().to_owned();
-    wait_for(|| has_begun(&folder.path("gone/run.load.out")));
-    fs::remove_dir_all(folder.path("gone")).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(3));
-    assert_eq!(text(&output.stdout), text(&bare.stdout));
-    assert!(text(&output.stderr).contains("removed"), "{}", text(&output.stderr));
-    assert!(folder.path("result.json").is_file());
-
-    // A disk of 1 MiB that is filled up under the recorder.
-    let small = format!(
-        "mount -t tmpfs -o size=1m none small && \
-         {} xray --quiet --no-analyze -o small/run.ilb --url {} -- {load} {word}; status=$?; \
-         exit $status",
-        recorder.display(),
-        standing.url
-    );
-    fs::create_dir(folder.path("small")).unwrap();
-    let fill = format!(
-        "({small}) & until [ -e small/run.ilb.part ]; do sleep 0.02; done; sleep 0.3; \
-         cat /dev/zero > small/fill; wait $!"
-    );
-    let mut command = folder.bare("unshare");
-    command.args(["--map-root-user", "--mount", "sh", "-c", &fill]);
-    let output = command.output().unwrap();
-    let said = text(&output.stderr);
-    if said.contains("unshare:") || said.contains("mount:") {
-        println!("skipped: no small disk can be mounted here: {said}");
-        return;
-    }
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    assert_eq!(text(&output.stdout), text(&bare.stdout));
-}
-
-#[test]
-fn a_signal_at_any_step_seals_within_two_seconds_and_stops_the_server() {
-    let quick = |port| serve(port, "");
-    let slow = |port: u16| format!("vllm serve --port {port} --boot-s 30");
-    let deaf = "trap '' INT TERM HUP; sleep 3; sleep 2718";
-    thread::scope(|scope| {
-        for (step, server, load, sent, status) in [
-            ("start", &slow as &(dyn Fn(u16) -> String + Sync), "sleep 2718", "INT", 130),
-            ("start", &slow, "sleep 2718", "TERM", 143),
-            ("load", &quick, "sleep 2718", "INT", 130),
-            ("load", &quick, "sleep 2718", "HUP", 129),
-            ("load", &quick, "trap 'exit 4' TERM; while :; do sleep 0.1; done", "TERM", 143),
-            ("load", &quick, deaf, "TERM", 143),
-        ] {
-            scope.spawn(move || interrupted(step, &server(port()), load, &[sent], status));
-        }
-        scope.spawn(move || interrupted("load", &quick(port()), deaf, &["INT", "INT"], 130));
-    });
-    assert_eq!(with_argument("2718"), [] as [u32; 0]);
-}
-
-fn interrupted(step: &str, server: &str, load: &str, signals: &[&str], status: i32) {
-    let folder = Bench::new();
-    let load = folder.script("load.sh", load);
-    let child = folder.xray(&["--grace", "1s", "--serve", server, "--", &load]).spawn().unwrap();
-    let awaited = if step == "load" { &load } else { server };
-    let (child, ()) = wait_for_of(child, || (!with_argument(awaited).is_empty()).then_some(()));
-    thread::sleep(Duration::from_millis(300));
-    let sent = Instant::now();
-    for name in signals {
-        signal(child.id(), name);
-        // Two that come at once are one to the system.
-        thread::sleep(Duration::from_millis(400));
-    }
-    wait_for(|| folder.path("run.ilb").exists().then_some(()));
-    let sealed = sent.elapsed().saturating_sub(Duration::from_millis(400) * signals.len() as u32);
-    println!("{step} {signals:?}: sealed after {sealed:?}");
-    assert!(sealed < SEALED, "{step}: sealed after {sealed:?}");
-    let output = child.wait_with_output().unwrap();
-    assert!(sent.elapsed() < PATIENCE);
-    assert_eq!(output.status.code(), Some(status), "{step}: {}", text(&output.stderr));
-    assert!(with_argument(server).is_empty(), "{step}: the server is gone");
-    let bundle = folder.bundle();
-    assert!(bundle.salvage.is_clean(), "{:?}", bundle.salvage);
-    let how = bundle.salvage.segments[0].end.as_ref().unwrap().how.clone();
-    assert!(["interrupted", "terminated", "hangup"].contains(&how.as_str()), "{how}");
-    assert_eq!(folder.left(), ["run.ilb"]);
-}
-
 #[test]
 fn a_server_that_does_not_come_up_is_said_with_its_last_words() {
     let elsewhere = port();
@@ -762,77 +542,6 @@ fn the_loads_status_is_passed_on() {
     }
     let exit = folder.bundle().exits("load")[0].clone();
     assert_eq!((exit.status, exit.signal), (None, Some(9)));
-}
-
-#[test]
-fn metrics_that_misbehave_are_written_down_and_the_load_runs_to_its_end() {
-    thread::scope(|scope| {
-        for (name, what) in [
-            ("hang", "scrape"),
-            ("endless", "too_large"),
-            ("reset", "scrape"),
-            ("gzip", "scrape"),
-            ("redirect", "scrape"),
-            ("key", "scrape"),
-        ] {
-            scope.spawn(move || {
-                let folder = Bench::new();
-                let url = misbehaving(name);
-                let load = folder.script("load.sh", "sleep 0.5; exit 5");
-                let begun = Instant::now();
-                let output = folder.run(&["--interval", "100ms", "--url", &url, "--", &load]);
-                assert_eq!(output.status.code(), Some(5), "{name}: {}", text(&output.stderr));
-                assert!(begun.elapsed() < PATIENCE / 2, "{name}");
-                let bundle = folder.bundle();
-                assert!(bundle.salvage.is_clean());
-                let found = bundle.gaps().iter().any(|gap| gap.what == what);
-                assert!(found, "{name}: {:?}", bundle.gaps());
-            });
-        }
-    });
-}
-
-/// A server whose metrics are no use.
-fn misbehaving(how: &'static str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            thread::spawn(move || misbehave(stream, how));
-        }
-    });
-    url
-}
-
-fn misbehave(mut stream: TcpStream, how: &str) {
-    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-    loop {
-        let Some(Ok(request)) = lines.next() else { return };
-        while lines.next().and_then(Result::ok).is_some_and(|header| !header.is_empty()) {}
-        let (head, body): (&str, &[u8]) = match how {
-            _ if !request.starts_with("GET /metrics ") => ("404 Not Found", b""),
-            "hang" => {
-                thread::sleep(Duration::from_mins(1));
-                return;
-            }
-            "endless" => {
-                let head = b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n";
-                let mut sent = stream.write_all(head);
-                while sent.is_ok() {
-                    sent = stream.write_all(&b"a 1\n".repeat(4_096));
-                }
-                return;
-            }
-            "reset" => return,
-            "gzip" => ("200 OK\r\nContent-Encoding: gzip", b"\x1f\x8b"),
-            "redirect" => ("302 Found\r\nLocation: http://127.0.0.1:1/", b""),
-            _ => ("401 Unauthorized", b""),
-        };
-        let head = format!("HTTP/1.1 {head}\r\nContent-Length: {}\r\n\r\n", body.len());
-        if stream.write_all(&[head.as_bytes(), body].concat()).is_err() {
-            return;
-        }
-    }
 }
 
 #[test]
