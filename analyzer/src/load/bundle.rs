@@ -6,7 +6,9 @@ use crate::boot::Scanner;
 use crate::client::ClientResult;
 use crate::engine::Engine;
 use crate::error::InputError;
-use crate::evidence::{Account, Edges, Exit, Form, Log, Point, Run, SERVER_ROLES, Source};
+use crate::evidence::{
+    Account, Edges, Exit, Form, Log, Point, Recording, Run, SERVER_ROLES, Source,
+};
 use inferlint_schema::container::{Item, Salvage};
 use inferlint_schema::delta::{self, Decoder, Reading};
 use inferlint_schema::record::{self, Decoded, Record};
@@ -16,6 +18,10 @@ use std::path::Path;
 /// How long after the end of a load its counters are still waited for where no drain was recorded:
 /// engines count preemptions and finished requests late, by less than this.
 const DRAIN_NS: i64 = 3_000_000_000;
+
+/// How long a Python client is under way, at the least, before it sends its first request: vLLM
+/// 0.32's was importing for 5 s and more in each load measured here.
+const UNHURRIED_NS: i64 = 1_000_000_000;
 
 /// Phases that are kept: a long ladder has a hundred.
 const PHASES: usize = 4_096;
@@ -322,31 +328,44 @@ impl Reader {
             });
             return vec![Point { edges: edges.collect(), ..Point::default() }];
         }
+        let bounds: Vec<Bounds> = spans
+            .iter()
+            .enumerate()
+            .map(|(i, span)| {
+                let next = spans.get(i + 1).map(|next| next.begin);
+                let end = span.end.unwrap_or(i64::MAX);
+                Bounds { begin: span.begin, end, drained: self.drained(end, next), next }
+            })
+            .collect();
+        let mut of_sources: Vec<_> = self
+            .run
+            .sources
+            .iter()
+            .map(|source| edges(&source.full, &bounds).into_iter())
+            .collect();
         let mut points = Vec::new();
-        for (i, span) in spans.iter().enumerate() {
-            let next = spans.get(i + 1).map_or(i64::MAX, |next| next.begin);
-            let end = span.end.unwrap_or(i64::MAX);
-            let drained = self
-                .phases
-                .values()
-                .filter(|phase| phase.kind == "drain" && phase.begin >= end && phase.begin < next)
-                .filter_map(|phase| phase.end)
-                .min()
-                .unwrap_or(end.saturating_add(DRAIN_NS))
-                .min(next);
-            let edges = self.run.sources.iter().map(|source| Edges {
-                begin: source.full.last_at(span.begin),
-                end: source.full.last_at(drained),
-            });
+        for (span, bounds) in spans.iter().zip(&bounds) {
             points.push(Point {
                 name: Some(name_of(span, &points)),
                 params: span.params.clone(),
-                command: Some((span.begin, end)),
-                edges: edges.collect(),
+                command: Some((bounds.begin, bounds.end)),
+                edges: of_sources.iter_mut().filter_map(Iterator::next).collect(),
                 ..Point::default()
             });
         }
         points
+    }
+
+    /// When the drain after a load's end was over, at the latest when the next load began.
+    fn drained(&self, end: i64, next: Option<i64>) -> i64 {
+        let next = next.unwrap_or(i64::MAX);
+        self.phases
+            .values()
+            .filter(|phase| phase.kind == "drain" && phase.begin >= end && phase.begin < next)
+            .filter_map(|phase| phase.end)
+            .min()
+            .unwrap_or(end.saturating_add(DRAIN_NS))
+            .min(next)
     }
 
     /// The load commands' exits, and the server's.
@@ -405,6 +424,35 @@ impl Reader {
             }
         }
     }
+}
+
+/// A load in time, in ns.
+struct Bounds {
+    begin: i64,
+    end: i64,
+    drained: i64,
+    /// When the next load began.
+    next: Option<i64>,
+}
+
+/// The readings of one source that bound each load: the last before it begins and the last of the
+/// drain after it. Where the next load began before there was one, the first after the end is both
+/// its end and the next one's beginning.
+fn edges(full: &Recording, loads: &[Bounds]) -> Vec<Edges> {
+    let mut found: Vec<Edges> = Vec::new();
+    for load in loads {
+        let before = found.last().and_then(|edges| edges.end);
+        let (at_end, mut end) = (full.last_at(load.end), full.last_at(load.drained));
+        let after = at_end.map_or(0, |reading| reading + 1);
+        if end == at_end
+            && let (Some(next), Some(t)) = (load.next, full.time(after))
+            && t <= next.saturating_add(UNHURRIED_NS)
+        {
+            end = Some(after);
+        }
+        found.push(Edges { begin: full.last_at(load.begin).max(before), end });
+    }
+    found
 }
 
 /// The point's name as recorded, else after what varies; a repeat is numbered.
@@ -589,6 +637,38 @@ mod tests {
         };
         assert_eq!(status("T1"), ["pass", "fail"]);
         assert_eq!(status("T8"), ["pass", "unknown"], "the second has too few samples");
+    }
+
+    #[test]
+    fn a_load_that_follows_at_once_shares_the_reading_between_them() {
+        let bounds = |steps: &[(i64, i64)]| -> Vec<Bounds> {
+            let all = steps.iter().enumerate();
+            all.map(|(i, &(begin, end))| {
+                let next = steps.get(i + 1).map(|(begin, _)| *begin);
+                let drained = next.unwrap_or(end + 30);
+                Bounds { begin, end, drained, next }
+            })
+            .collect()
+        };
+        let of = |times: &[i64], steps: &[(i64, i64)]| -> Vec<(Option<usize>, Option<usize>)> {
+            let mut full = Recording::default();
+            for t in times {
+                full.push(*t, 0, [(&b"a"[..], 1.0)]);
+            }
+            edges(&full, &bounds(steps)).iter().map(|edges| (edges.begin, edges.end)).collect()
+        };
+        let both = |a, b, c, d| vec![(Some(a), Some(b)), (Some(c), Some(d))];
+        // A reading in between, or several: each its own.
+        assert_eq!(of(&[5, 25, 60], &[(10, 20), (30, 50)]), both(0, 1, 1, 2));
+        assert_eq!(of(&[5, 22, 28, 60], &[(10, 20), (30, 50)]), both(0, 2, 2, 3));
+        // None: the one that the recorder took at the end came when the next tool was loading.
+        assert_eq!(of(&[5, 15, 22, 60], &[(10, 20), (21, 50)]), both(0, 2, 2, 3));
+        // None for long: those at hand.
+        let late = 21 + UNHURRIED_NS + 1;
+        assert_eq!(of(&[5, 15, late], &[(10, 20), (21, late - 1)]), both(0, 1, 1, 2));
+        // Nothing after the last, and nothing at all.
+        assert_eq!(of(&[5, 15], &[(10, 20)]), [(Some(0), Some(1))]);
+        assert_eq!(of(&[], &[(10, 20), (21, 50)]), [(None, None), (None, None)]);
     }
 
     #[test]
