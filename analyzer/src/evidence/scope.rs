@@ -354,7 +354,11 @@ impl<'a> Scope<'a> {
         };
         let time = |i: usize| running.times.get(i).copied();
         let (Some(a), Some(b)) = (time(first), time(last)) else { return Err(no_samples()) };
-        let outer = (first.checked_sub(1).and_then(time).unwrap_or(a), time(last + 1).unwrap_or(b));
+        // Without an idle sample beside it, the load is within the load command all the same.
+        let (begun, ended) = self.point.command.unwrap_or((a, b));
+        let before = first.checked_sub(1).and_then(time).unwrap_or(begun.min(a));
+        let after = time(last + 1).unwrap_or(if ended < i64::MAX { ended.max(b) } else { b });
+        let outer = (before, after);
         let command = self.point.command.unwrap_or((
             running.times.first().copied().unwrap_or(a),
             running.times.last().copied().unwrap_or(b),

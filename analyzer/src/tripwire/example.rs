@@ -5,9 +5,9 @@
 //! `output`, `log`, `kernel`, `exit` and `params` (one `key=value` a line) are the load tool's
 //! result, its output, the server's log, the kernel's, the server's exit status and what was asked
 //! of the load. `summed` turns the timed readings into a recording of sums over all replicas. The
-//! load command runs from the first timed reading to the last. `processes` is a saved process table,
-//! `gate WHEN clear|unread` a look at the GPUs whose reason follows, and `epoch SECONDS EDGE RUNG
-//! [PID]` a lifetime of the server that begins or ends.
+//! load command runs from the first timed reading to the last, or as `command FROM TO` says.
+//! `processes` is a saved process table, `gate WHEN clear|unread` a look at the GPUs whose reason
+//! follows, and `epoch SECONDS EDGE RUNG [PID]` a lifetime of the server that begins or ends.
 
 use super::{Check, Tripwire};
 use crate::boot;
@@ -67,7 +67,7 @@ pub(crate) fn run(text: &str) -> Run {
     let mut summed = None;
     let mut edges = Edges::default();
     let mut t = 0;
-    let mut output = None;
+    let (mut output, mut command) = (None, None);
     // A table that a load tool prints has `== ` in its title.
     for section in format!("\n{text}").replace("\n== ", "\n\0").split('\0').skip(1) {
         let (title, body) = section.split_once('\n').unwrap_or((section, ""));
@@ -95,6 +95,11 @@ pub(crate) fn run(text: &str) -> Run {
                 run.table = Some(table);
             }
             title if title.starts_with("gate ") => run.gates.push(gate(title, body)),
+            title if title.starts_with("command ") => {
+                let at =
+                    |i| (title.split(' ').nth(i).unwrap().parse::<f64>().unwrap() * 1e9) as i64;
+                command = Some((at(1), at(2)));
+            }
             title if title.starts_with("epoch ") => source.epochs.push(epoch(title)),
             "summed" => summed = Some(Recording::default()),
             reading => {
@@ -132,6 +137,7 @@ pub(crate) fn run(text: &str) -> Run {
     }
     let of_log = run.logs.iter().find_map(|log| log.server.facts.engine);
     run.engine = run.engine.or_else(|| of_log.and_then(Engine::named));
+    point.command = command.or(point.command);
     run.points.push(point);
     if let Some(output) = output {
         crate::load::output(&output, &mut run);

@@ -15,7 +15,8 @@ tripwire! {
     ///
     /// # How it decides
     /// The active window, from the first to the last sample with requests running or waiting, is the
-    /// shortest the load can have lasted; one sample wider on each side is the longest. A duration
+    /// shortest the load can have lasted; one sample wider on each side, and no wider than the load
+    /// command, is the longest. A duration
     /// shorter than the first by more than 1%, or longer than the second by more than half a second
     /// and 1%, is a warning. Requests that the tool sends before its clock starts (a test request,
     /// warm-ups) shorten the first: it begins when so many have finished. A whole number of seconds that agrees is only noted. Idle time between
@@ -266,6 +267,26 @@ vllm:generation_tokens_total 24
 ",
             status: Status::Pass,
             says: &["80.0 tokens/s in 0.30 s", "worked 0.3 to 0.5 s"],
+        },
+        Case {
+            name: "busy in every sample there is",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":4,"completed":4,"total_output_tokens":400,"duration":5.8}
+== before
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+vllm:generation_tokens_total 0
+== command 0.2 6.2
+== 4
+vllm:num_requests_running 4
+== 6
+== after
+vllm:num_requests_running 0
+vllm:generation_tokens_total 400
+"#,
+            status: Status::Pass,
+            says: &["in 5.80 s", "worked 2.0 to 6.0 s"],
         },
         Case {
             name: "printed without a duration",
