@@ -306,7 +306,7 @@ fn trtllm_tags<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
             // The module of newer releases follows the level, once; `[startup]` after it is text.
             _ if line.level.is_some()
                 && !module_seen
-                && tag.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') =>
+                && tag.trim_end().bytes().all(|b| b.is_ascii_lowercase() || b == b'_') =>
             {
                 module_seen = true;
             }
@@ -576,6 +576,7 @@ mod tests {
                 "RANK 0",
                 info,
             ),
+            ("[05/19/2026-14:25:08] [TRT-LLM] [E] [serve   ] bad", "bad", "", error),
             ("[TensorRT-LLM][ERROR] 1: bad", "1: bad", "", error),
             ("server-1  | Killed", "Killed", "", None),
             ("server-1  | ", "", "", None),

@@ -11,7 +11,7 @@ pub(super) const KINDS: &[Kind] = &[
             r"cudaErrorNoKernelImageForDevice",
             r"has no device code compatible with (?:CUDA|HIP) arch",
             r"(?i)HIP error: invalid device function|hipErrorNoBinaryForGpu",
-            r"No compiled \w+ for (?:a )?(?:CUDA )?(?:device|compute) capability",
+            r"No (?:compiled|implemented) \w+ for .{0,30}compute capability",
             r"device kernel image is invalid",
         ],
         |t| {
@@ -28,6 +28,7 @@ pub(super) const KINDS: &[Kind] = &[
         &[
             r"Min(?:imum)? capability:? *(?<need>\d+)\D+Current capability:? *(?<has>\d+)",
             r"(?i)quantization .{0,60}not supported (?:for|on|by) .{0,20}(?:GPU|device|platform)",
+            r"(?i)(?:platform|device|GPU|hardware) does not support \w+ quantization",
             r"type fp8e4nv not supported in this architecture",
             r"(?i)(?:FP8|FP4|NVFP4|MXFP4|INT4|AWQ|Marlin)\b.{0,80}(?:requires|needs|only supported).{0,40}(?:compute capability|capability|SM ?\d+|Ampere|Hopper|Ada|Blackwell)",
         ],

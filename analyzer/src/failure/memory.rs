@@ -114,7 +114,7 @@ fn when(t: &Told<'_>) -> &'static str {
         return "oom_sampler_warmup";
     }
     match t.find(r"component could not be created: (.*)") {
-        Some(part) if part.contains("KV") => return "oom_kv_cache",
+        Some(part) if part.contains("KV") || part.contains("kv_cache") => return "oom_kv_cache",
         Some(part) if part.starts_with("Model") => return "oom_weight_load",
         Some(_) => return "oom_warmup",
         None => {}

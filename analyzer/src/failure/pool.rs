@@ -54,7 +54,7 @@ pub(super) const KINDS: &[Kind] = &[
             r"No available memory for the cache blocks",
             r"Not enough memory\..*mem[-_]fraction[-_]static",
             r"leave no GPU memory for the KV cache",
-            r"component could not be created: .*KV cache",
+            r"(?i)component could not be created: .*kv[ _]cache",
             r"(?i)no enough (?:gpu )?memory for kv cache",
             r"(?i)not enough memory to (?:allocate|handle|create) .{0,40}kv cache",
         ],

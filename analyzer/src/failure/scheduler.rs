@@ -121,6 +121,21 @@ pub(super) fn raised(t: &Told<'_>) -> String {
     format!("{lead}{}{said}{place}", e.class)
 }
 
+/// What a program said it could not start for, where no nearer kind knows the reason.
+pub(super) const REASONS: &[Kind] = &[Kind::new(
+    "start_failed",
+    "the engine named a reason for not starting that no rule knows",
+    &[
+        r"Failed to initialize executor on rank \d+: (?<why>\S.*)",
+        r"Failed to create (?:instance|executor): (?<why>\S.*)",
+        r"error loading model: (?<why>[^:]*[^:\s].*)",
+    ],
+    |t| {
+        let why = super::kind::shorten(t.part("why").unwrap_or(t.text), 200);
+        format!("the engine did not start: {why}")
+    },
+)];
+
 /// An exception outside every known loop.
 pub(super) static UNCLASSIFIED: Kind =
     Kind::new("unclassified_exception", "an exception that no rule knows", &[], |t| {

@@ -39,8 +39,14 @@ pub(crate) fn kinds() -> impl Iterator<Item = &'static Kind> {
         std::slice::from_ref(&XID),
         cuda::KINDS,
     ];
-    let late: [&'static [Kind]; 5] =
-        [hang::KINDS, scheduler::KINDS, host::CRASHED, std::slice::from_ref(&KILLED), hang::WAITS];
+    let late: [&'static [Kind]; 6] = [
+        hang::KINDS,
+        scheduler::KINDS,
+        host::CRASHED,
+        scheduler::REASONS,
+        std::slice::from_ref(&KILLED),
+        hang::WAITS,
+    ];
     specific
         .into_iter()
         .chain(late)

@@ -14,6 +14,16 @@ pub(super) const EXAMPLES: &[Example] = &[
         "ValueError: Model architectures ['NewForCausalLM'] are not supported for now. Supported architectures: dict_keys(['LlamaForCausalLM'])\n",
     ),
     boot(
+        "unsupported_architecture",
+        &["newtok"],
+        "llama_model_load: error loading model: error loading model vocabulary: unknown pre-tokenizer type: 'newtok'\nmain: exiting due to model loading error\n",
+    ),
+    boot(
+        "unsupported_architecture",
+        &["NewForCausalLM"],
+        "[2026-02-27 03:34:58] Scheduler hit an exception: Traceback (most recent call last):\n  File \"/s/model_loader/utils.py\", line 70, in resolve_transformers_arch\nValueError: NewForCausalLM has no SGlang implementation and the Transformers implementation is not compatible with SGLang.\n",
+    ),
+    boot(
         "trust_remote_code",
         &["--trust-remote-code"],
         "ValueError: Loading some-org/custom requires you to execute the configuration file in that repo on your local machine. Make sure you have read the code there to avoid malicious use, then set the option `trust_remote_code=True` to remove this error.\n",

@@ -19,6 +19,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "RuntimeError: HIP error: invalid device function\n",
     ),
     boot(
+        "no_kernel_image",
+        &["fp8_scaled_mm", "75"],
+        "[2026-01-01 10:01:00 TP0] Scheduler hit an exception: Traceback (most recent call last):\n  File \"/s/gemm.py\", line 1, in fp8_scaled_mm\nNotImplementedError: No implemented fp8_scaled_mm for current compute capability: 75\n",
+    ),
+    boot(
         "quantization_unsupported_gpu",
         &["75", "80"],
         "ValueError: The quantization method awq_marlin is not supported for the current GPU. Minimum capability: 80. Current capability: 75.\n",
@@ -27,6 +32,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "quantization_unsupported_gpu",
         &["fp8e4nv"],
         "triton.compiler.errors.CompilationError: at 10:20: ValueError(\"type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e4b15', 'fp8e5')\")\n",
+    ),
+    boot(
+        "quantization_unsupported_gpu",
+        &["NVFP4"],
+        "[2026-01-01 10:01:00 TP0] Scheduler hit an exception: Traceback (most recent call last):\n  File \"/s/layers/quantization/modelopt_quant.py\", line 1, in __init__\nValueError: Current platform does not support NVFP4 quantization. Please use Blackwell and above.\n",
     ),
     boot(
         "dtype_unsupported_gpu",

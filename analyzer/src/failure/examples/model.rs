@@ -53,6 +53,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         &["config.json"],
         "ValueError: No such file or directory: '/models/gone/config.json'\n",
     ),
+    boot(
+        "model_not_found",
+        &["nope.gguf"],
+        "build: 6000 (abcdef12) with cc (Ubuntu) 13.3.0 for x86_64-linux-gnu\ngguf_init_from_file: failed to open GGUF file '/models/nope.gguf'\nllama_model_load: error loading model: llama_model_loader: failed to load model from /models/nope.gguf\nmain: exiting due to model loading error\n",
+    ),
     boot("hf_unauthorized", &["HF_TOKEN"], "requests.exceptions.HTTPError: Invalid user token.\n"),
     boot(
         "hf_unauthorized",
@@ -103,5 +108,10 @@ pub(super) const EXAMPLES: &[Example] = &[
         "weights_mismatch",
         &["inv_freq"],
         "2026-01-01T10:00:09.1Z ERROR shard-manager: text_generation_launcher: Error when initializing model\nTraceback (most recent call last):\n  File \"/t/utils/weights.py\", line 3, in get_filename\nRuntimeError: weight gpt_neox.layers.0.attention.rotary_emb.inv_freq does not exist\n rank=0\n",
+    ),
+    boot(
+        "weights_mismatch",
+        &["patch_embd"],
+        "build: 6000 (abcdef12) with cc (Ubuntu) 13.3.0 for x86_64-linux-gnu\nclip_init: failed to load model '/models/mmproj.gguf': operator(): unable to find tensor v.patch_embd.weight\nmain: exiting due to model loading error\n",
     ),
 ];

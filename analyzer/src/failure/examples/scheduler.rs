@@ -113,4 +113,14 @@ pub(super) const EXAMPLES: &[Example] = &[
         &["RecursionError", "expand at tree.py:9"],
         "[2026-01-01 10:00:00] server_args={'model_path': '/m'}\nTraceback (most recent call last):\n  File \"/opt/plugin/tree.py\", line 9, in expand\nRecursionError: maximum recursion depth exceeded\n",
     ),
+    boot(
+        "start_failed",
+        &["UCX", "Endpoint timeout"],
+        "[TensorRT-LLM] TensorRT LLM version: 1.1.0\n[06/11/2026-10:20:15] [TRT-LLM] [RANK 0] [E] Failed to initialize executor on rank 0: UCX connection failed: Endpoint timeout\nRuntimeError: Executor worker returned error\n",
+    ),
+    boot(
+        "start_failed",
+        &["split_count"],
+        "build: 6000 (abcdef12) with cc (Ubuntu) 13.3.0 for x86_64-linux-gnu\nllama_model_load: error loading model: illegal split file idx: 1 (file: m-2.gguf), model must be loaded with the first split of split_count 3\nmain: exiting due to model loading error\n",
+    ),
 ];
