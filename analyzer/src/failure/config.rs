@@ -203,6 +203,7 @@ pub(super) const KINDS: &[Kind] = &[
         &[
             r"(?:NotImplementedError|ValueError|AssertionError|RuntimeError): .{0,160}\b(?:is|are) not (?:yet |currently )?supported\b.{0,120}",
             r"(?:NotImplementedError|ValueError): (?:Cannot use|Unknown|Unsupported|Invalid) .*",
+            r"No valid attention backend found.*",
             r"NotImplementedError: .{0,160}\b(?:requires?|only|support|implemented|available)\b.{0,120}",
         ],
         |t| t.say("an option or feature is not supported here", "change it or the version"),

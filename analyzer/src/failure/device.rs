@@ -10,6 +10,7 @@ pub(super) const KINDS: &[Kind] = &[
             r"no kernel image is available",
             r"cudaErrorNoKernelImageForDevice",
             r"has no device code compatible with (?:CUDA|HIP) arch",
+            r"TensileLibrary.*for GPU arch",
             r"(?i)HIP error: invalid device function|hipErrorNoBinaryForGpu",
             r"No (?:compiled|implemented) \w+ for .{0,30}compute capability",
             r"device kernel image is invalid",
@@ -66,7 +67,7 @@ pub(super) const KINDS: &[Kind] = &[
         &[
             r"(?i)Flash[ -]?Attention (?:v?\d )?(?:backend )?(?:only supports|requires) .*",
             r"(?i)(?:FA[23]|flash ?attn?|flashinfer|flashmla|cutlass).{0,40}(?:only supported|not supported|requires).{0,60}(?:capability|GPU|Ampere|Hopper|device)",
-            r"No valid attention backend found",
+            r"No valid attention backend found.*compute capability not supported",
         ],
         |t| {
             t.say(

@@ -116,6 +116,7 @@ pub(super) const KINDS: &[Kind] = &[
         "no usable GPU is visible to the process",
         &[
             r"No CUDA GPUs are available",
+            r"Current node has no GPU available",
             r"no CUDA-capable device is detected",
             r"Found no NVIDIA driver on your system",
             r"Failed to infer device type",

@@ -17,7 +17,8 @@ pub(super) const KILLED: Kind = Kind::new(
         r"SIGKILL by OOM killer",
         r"signaled to shutdown with signal 9",
         r"killed due to the node running low on memory",
-        r"(?i)\boom[-_ ]?killed\b|oom[-_]kill event|Detected \d+ oom_kill",
+        r"(?i)\boom[-_ ]?killed\b|oom[-_]kill event|Detected \d+ oom_kill|killed by the OOM killer|result 'oom-kill'",
+        r"code=(?:killed|dumped), status=9/KILL",
         r"Out of memory: Killed process|Memory cgroup out of memory",
         r"exited on signal 9",
     ],
@@ -61,7 +62,8 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new(
         "bus_error_shm",
         "SIGBUS: a mapped page could not be backed, as a rule because /dev/shm is full",
-        &[r"\bSIGBUS\b", r"Fatal Python error: Bus error", r"\bBus error\b", r"(?i)exit ?code:? ?\(?-7\b", r"shutdown with signal 7\b"],
+        &[r"\bSIGBUS\b", r"Fatal Python error: Bus error", r"\bBus error\b", r"(?i)\bexit(?:ed with)?(?: exit)? ?(?:code|status)[ :=]*\(?(?:-7|135)\b",
+            r"status=7/BUS|Failed core proc\(s\): \{[^}]*: -7\b", r"shutdown with signal 7\b"],
         |t| t.say("bus error (SIGBUS), as a rule a full /dev/shm", "start the container with a larger --shm-size or --ipc=host"),
     )
     .fatal(),
@@ -75,7 +77,8 @@ pub(super) const CRASHED: &[Kind] = &[
         &[
             r"Illegal instruction",
             r"\bSIGILL\b",
-            r"(?i)exit ?code:? ?\(?-4\b",
+            r"(?i)\bexit(?:ed with)?(?: exit)? ?(?:code|status)[ :=]*\(?(?:-4|132)\b",
+            r"status=4/ILL|Failed core proc\(s\): \{[^}]*: -4\b",
             r"shutdown with signal 4\b",
         ],
         |t| {
@@ -92,10 +95,10 @@ pub(super) const CRASHED: &[Kind] = &[
         &[
             r"Segmentation fault",
             r"\bSIGSEGV\b",
-            r"(?i)exit ?code:? ?\(?-11\b",
+            r"(?i)\bexit(?:ed with)?(?: exit)? ?(?:code|status)[ :=]*\(?(?:-11|139)\b",
+            r"status=11/SEGV|Failed core proc\(s\): \{[^}]*: -11\b",
             r"Signal \(11\) received",
             r"shutdown with signal 11\b",
-            r"Failed core proc\(s\): \{[^}]*: -11\b",
         ],
         |t| {
             t.say(
@@ -112,6 +115,8 @@ pub(super) const CRASHED: &[Kind] = &[
             r"GGML_ASSERT\(.*\) failed",
             r"(?:terminate called.*)?what\(\): +(?<why>\S.*)",
             r"thread '[^']*' panicked at",
+            r"(?i)\bexit(?:ed with)?(?: exit)? ?(?:code|status)[ :=]*\(?(?:-6|134)\b",
+            r"status=6/ABRT|Failed core proc\(s\): \{[^}]*: -6\b",
             r"\.(?:c|cc|cpp|cu|h|hpp)(?::\d+)?: .*Assertion .* failed",
         ],
         |t| t.say("native code gave up", "the words are the library's own"),

@@ -7,7 +7,8 @@ pub(super) const KINDS: &[Kind] = &[
         "kv_pool_exhausted",
         "the KV token pool, not the GPU's memory, had no room for a batch",
         &[
-            r"(?<what>Prefill out of memory|Decode out of memory)",
+            // `Decode out of memory happened` announces a retraction.
+            r"(?<what>Prefill out of memory|Decode out of memory)(?:[.,:;]|\s*$)",
             r"(?<what>alloc_req_slots runs out of memory)",
             r"(?<what>Out of memory even after retracting all other requests)",
         ],

@@ -864,6 +864,7 @@ pub(crate) fn serving_words() -> impl Iterator<Item = &'static str> {
         "GLIBC",
         "kill_process_tree",
         "illegal",
+        "xited with",
         "ERROR",
         "ompatible",
         "access fault",

@@ -114,4 +114,9 @@ pub(super) const EXAMPLES: &[Example] = &[
         &["Flash Attention"],
         "2026-01-01T10:00:09.1Z ERROR shard-manager: text_generation_launcher: Error when initializing model\nTraceback (most recent call last):\n  File \"/t/models/__init__.py\", line 3, in get_model\nNotImplementedError: Sharded Llama requires Flash Attention enabled models.\n rank=0\nError: ShardCannotStart\n",
     ),
+    boot(
+        "option_not_supported",
+        &["fp8_ds_mla"],
+        "(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] ValueError: No valid attention backend found for cuda with AttentionSelectorConfig(kv_cache_dtype=fp8_ds_mla). Reasons: {FLASH_ATTN: [kv_cache_dtype not supported], FLASHINFER: [kv_cache_dtype not supported]}.\n",
+    ),
 ];

@@ -84,6 +84,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         &["device driver"],
         "docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].\n",
     ),
+    boot(
+        "no_gpu",
+        &["no GPU available"],
+        "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.9.0\n[rank0]: ValueError: Current node has no GPU available. current_node_resource={'CPU': 16.0}. vLLM engine cannot start without GPU.\n",
+    ),
     boot("uva_unavailable", &["UVA"], "RuntimeError: UVA is not available\n"),
     boot(
         "uva_unavailable",

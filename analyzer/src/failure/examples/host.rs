@@ -19,6 +19,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "Loading safetensors checkpoint shards:  50% Completed | 2/4\nray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n\tclass_name: RayWorkerWrapper\nThe actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file. There are some potential root causes. (1) The process is killed by SIGKILL by OOM killer due to high memory usage. (2) ray stop --force is called.\n",
     ),
     boot(
+        "host_oom_killed",
+        &["OOM killer"],
+        "Aug 17 18:42:00 gpu7 vllm[80]: (APIServer pid=80) INFO 08-17 18:42:00 [utils.py:233] non-default args: {'model_tag': '/m'}\nAug 17 18:42:18 gpu7 systemd[1]: vllm.service: A process of this unit has been killed by the OOM killer.\nAug 17 18:42:18 gpu7 systemd[1]: vllm.service: Main process exited, code=killed, status=9/KILL\n",
+    ),
+    boot(
         "shm_too_small",
         &["shm"],
         "node1:11:90 [0] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device\nRuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)\n",
@@ -63,6 +68,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         &["-11"],
         "[2026-01-01 10:00:00] server_args={'model_path': '/m'}\n[2026-01-01 10:00:30] Rank 3 scheduler is dead. Please check if there are relevant logs.\n[2026-01-01 10:00:31] Exit code: -11\n",
     ),
+    boot(
+        "segmentation_fault",
+        &["139"],
+        "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nvllm-1 exited with code 139\n",
+    ),
     serving(
         "native_abort",
         &["GGML_ASSERT"],
@@ -77,5 +87,10 @@ pub(super) const EXAMPLES: &[Example] = &[
         "native_abort",
         &["panicked"],
         "2024-03-01T10:00:00.1Z  INFO text_generation_launcher: Starting Webserver\nthread 'main' panicked at 'called `Option::unwrap()` on a `None` value', router/src/main.rs:9:1\n2024-03-01T10:00:00.2Z ERROR text_generation_launcher: Webserver Crashed\n",
+    ),
+    serving(
+        "native_abort",
+        &["-6"],
+        "INFO:     Application startup complete.\n[2026-01-01 10:00:00] x\n(APIServer pid=1) ERROR 01-01 10:00:00 [core_client.py:600] Engine core proc EngineCore_DP0 died unexpectedly, shutting down client.\n(APIServer pid=1) RuntimeError: Engine core failed. Failed core proc(s): {'EngineCore_DP0': -6}\n",
     ),
 ];
