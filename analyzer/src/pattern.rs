@@ -62,7 +62,7 @@ fn compile(source: &str) -> Option<Regex> {
 
 /// All of `sources` at once.
 pub(crate) fn set<'p>(sources: impl IntoIterator<Item = &'p str>) -> Option<RegexSet> {
-    // Some 350 patterns with bounded repeats need more than the default 10 MiB.
+    // Some 400 patterns with bounded repeats need more than the default 10 MiB.
     RegexSetBuilder::new(sources).unicode(false).size_limit(64 << 20).build().ok()
 }
 
