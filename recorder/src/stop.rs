@@ -40,6 +40,8 @@ pub(crate) struct Stopping {
     aim: Aim,
     grace: Duration,
     began: Instant,
+    /// It has had SIGTERM before.
+    asked: Option<Identity>,
     targets: BTreeMap<Identity, Target>,
 }
 
@@ -60,7 +62,14 @@ struct Open {
 impl Stopping {
     /// Begins a stop by process `me`. With `grace` zero, SIGKILL is the first signal.
     pub(crate) fn new(procs: Procfs, me: u32, aim: Aim, grace: Duration) -> Self {
-        Self { procs, me, aim, grace, began: Instant::now(), targets: BTreeMap::new() }
+        let (began, asked, targets) = (Instant::now(), None, BTreeMap::new());
+        Self { procs, me, aim, grace, began, asked, targets }
+    }
+
+    /// A process that was sent SIGTERM just before: it is not asked twice, because many a program
+    /// takes a second time for an order to drop everything.
+    pub(crate) fn asked(&mut self, id: Identity) {
+        self.asked = Some(id);
     }
 
     /// No more waiting: SIGKILL at the next step.
@@ -128,7 +137,8 @@ impl Stopping {
             Aim::Server => "descends from what we started for the server",
             Aim::Load => "descends from the load we started",
         };
-        Ok(Open { pidfd, why: why.to_owned(), sent: None, gone: None })
+        let sent = (self.asked == Some(id)).then_some((Signal::SIGTERM, self.began));
+        Ok(Open { pidfd, why: why.to_owned(), sent, gone: None })
     }
 
     fn notice_ends(&mut self) {

@@ -245,19 +245,20 @@ impl<'a> After<'a> {
         let me = std::process::id();
         let grace = if hurried { Duration::ZERO } else { self.errand.grace };
         let mut server = Stopping::new(procs.clone(), me, Aim::Server, grace);
-        // A load that Ctrl-C reached ends in its own time, or by a second one; else it has the grace
-        // time. What it leaves behind then is stopped, but not after a run to its own end.
-        let foreground = self.load.as_ref().is_some_and(|load| load.foreground);
-        let told = (hurried && running.is_some())
-            || first.is_some_and(|stop| stop != Stop::Interrupt || !foreground);
+        let patience = self.patience(first, hurried && running.is_some());
+        let began = Instant::now();
         let mut load = None;
         loop {
             let (servers, clients) = self.look();
             let spare: BTreeSet<_> = clients.iter().map(|member| member.stat.id).collect();
             let server_done = server.step(&servers, &spare);
             let load_gone = running.is_none_or(|id| self.reaper.ending(id.pid).is_some());
-            if load.is_none() && (told || (first.is_some() && load_gone)) {
-                load = Some(Stopping::new(procs.clone(), me, Aim::Load, grace));
+            let is_time = patience.is_some_and(|patience| began.elapsed() >= patience);
+            if load.is_none() && (is_time || (first.is_some() && load_gone)) {
+                let stopping = load.insert(Stopping::new(procs.clone(), me, Aim::Load, grace));
+                if let (Some(id), Some(Stop::Terminate)) = (running, first) {
+                    stopping.asked(id);
+                }
             }
             let load_done = match &mut load {
                 Some(stopping) => stopping.step(&clients, &BTreeSet::new()),
@@ -283,6 +284,20 @@ impl<'a> After<'a> {
         }
         self.account_for_stop(&server, load.as_ref(), client).await;
         again
+    }
+
+    /// How long a load has that was told of the signal `first`, before SIGTERM ends what is left of
+    /// it. `None`: as long as it likes, as without us; so has what is left after its own end.
+    fn patience(&self, first: Option<Stop>, hurried: bool) -> Option<Duration> {
+        let foreground = self.load.as_ref().is_some_and(|load| load.foreground);
+        match first {
+            _ if hurried => Some(Duration::ZERO),
+            None => None,
+            Some(Stop::Interrupt) if foreground => None,
+            Some(Stop::Interrupt | Stop::Hangup) => Some(self.errand.grace),
+            // That was SIGTERM, so its time runs already.
+            Some(Stop::Terminate) => Some(Duration::ZERO),
+        }
     }
 
     /// The server's processes and the load's, as they stand.

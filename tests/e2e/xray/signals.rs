@@ -42,7 +42,13 @@ impl Puppet {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let puppet = Self { asked: Arc::clone(&asked) };
         thread::spawn(move || {
-            wait_for(|| begun.exists().then_some(()));
+            while !begun.exists() {
+                // The run has ended before it got this far.
+                if !begun.parent().is_some_and(Path::exists) {
+                    return;
+                }
+                thread::sleep(Duration::from_millis(20));
+            }
             let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
             for stream in listener.incoming().flatten() {
                 let asked = Arc::clone(&asked);
@@ -331,6 +337,31 @@ fn simulated(step: &str, load: &str, signals: &[&str], status: i32) {
     assert!(stops.iter().any(|stop| stop.chosen), "{stops:?}");
     assert!(stops.iter().all(|stop| !stop.chosen || stop.gone == Some(true)), "{stops:?}");
     assert_eq!(folder.left(), ["run.ilb"]);
+}
+
+#[test]
+fn a_load_hears_of_a_signal_once_and_has_its_time() {
+    for (signals, status) in SIGNALS.iter().take(3) {
+        let folder = Bench::new();
+        let standing = Standing::start(&folder);
+        let name = signals[0];
+        let load = folder.script(
+            "load.sh",
+            &format!(
+                "trap 'echo told something else >> got; exit 9' TERM\n\
+                 trap 'echo told >> got; sleep 2; echo done >> got; exit 4' {name}\n\
+                 touch loading; while :; do sleep 0.05; done"
+            ),
+        );
+        let mut command = folder.xray(&["--grace", "10m", "--url", &standing.url, "--", &load]);
+        let child = command.process_group(0).spawn().unwrap();
+        let (child, ()) = wait_for_of(child, || exists(&folder, "loading").then_some(()));
+        signal(child.id(), name);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(*status), "{}", text(&output.stderr));
+        assert_eq!(fs::read_to_string(folder.path("got")).unwrap(), "told\ndone\n", "{name}");
+        assert_eq!(folder.bundle().exits("load")[0].status, Some(4), "{name}");
+    }
 }
 
 #[test]
