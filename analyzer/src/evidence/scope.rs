@@ -85,8 +85,10 @@ pub struct Windows {
     pub command: (i64, i64),
     /// First to last sample with requests running or waiting.
     pub inner: (i64, i64),
-    /// One sample wider on each side: the load began and ended inside it.
+    /// One sample wider on each side, else as wide as the load can have been.
     pub outer: (i64, i64),
+    /// The samples do not show when the load began, or when it ended.
+    pub open: bool,
 }
 
 /// How many requests at once the load asked for.
@@ -340,30 +342,32 @@ impl<'a> Scope<'a> {
     /// When there are no samples of the requests, or none shows one.
     pub fn windows(&self) -> Result<Windows, Missing> {
         let running = self.track(Signal::Running)?;
-        let waiting = self.track(Signal::Waiting).map_or(Vec::new(), |track| track.total());
-        let waits = |i: usize| waiting.get(i).copied().flatten().is_some_and(|n| n > 0.0);
-        let busy: Vec<usize> = running
-            .total()
-            .iter()
-            .enumerate()
-            .filter(|(i, running)| running.is_some_and(|n| n > 0.0) || waits(*i))
-            .map(|(i, _)| i)
-            .collect();
-        let (Some(&first), Some(&last)) = (busy.first(), busy.last()) else {
+        let busy = self.under_way(&running);
+        let (Some(first), Some(last)) =
+            (busy.iter().position(|busy| *busy), busy.iter().rposition(|busy| *busy))
+        else {
             return Err(Missing::lack("no sample shows a request running or waiting"));
         };
         let time = |i: usize| running.times.get(i).copied();
         let (Some(a), Some(b)) = (time(first), time(last)) else { return Err(no_samples()) };
-        // Without an idle sample beside it, the load is within the load command all the same.
-        let (begun, ended) = self.point.command.unwrap_or((a, b));
-        let before = first.checked_sub(1).and_then(time).unwrap_or(begun.min(a));
-        let after = time(last + 1).unwrap_or(if ended < i64::MAX { ended.max(b) } else { b });
-        let outer = (before, after);
+        let (begin, end) = self.bounds();
+        let before = first.checked_sub(1).and_then(time);
+        let after = time(last + 1);
+        let outer = (
+            before.or(begin).map_or(a, |begin| begin.min(a)),
+            after.or(end).map_or(b, |end| end.max(b)),
+        );
+        // A command bounds its load also where no sample does.
+        let unseen = |bound: Option<i64>, at: i64| {
+            let near = |bound: i64| (bound - at).abs() <= running.gap();
+            !bound.is_some_and(|bound| self.point.command.is_some() || near(bound))
+        };
+        let open = before.is_none() && unseen(begin, a) || after.is_none() && unseen(end, b);
         let command = self.point.command.unwrap_or((
             running.times.first().copied().unwrap_or(a),
             running.times.last().copied().unwrap_or(b),
         ));
-        Ok(Windows { command, inner: (a, b), outer })
+        Ok(Windows { command, inner: (a, b), outer, open })
     }
 
     /// How many requests at once the load asked for.

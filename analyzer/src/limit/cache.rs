@@ -318,8 +318,10 @@ fn seen(scope: &Scope<'_>) -> Option<Seen> {
             }
         }
     }
-    // A gauge that never left 0 saw nothing of the load.
-    (seen.fullest > 0.0).then_some(seen)
+    // A gauge that never left 0, or samples that miss most of the load, saw nothing of it.
+    let running = scope.track(Signal::Running).ok();
+    let saw = || running.as_ref().is_none_or(|running| scope.shown(running).is_ok());
+    (seen.full() || seen.fullest > 0.0 && saw()).then_some(seen)
 }
 
 #[cfg(test)]

@@ -29,7 +29,8 @@ tripwire! {
     ///
     /// # When it cannot tell
     /// No metrics were sampled during the load, or the gauges of running requests are not exported.
-    /// A peak below the request in very few samples, with nothing that held it down.
+    /// A peak below the request in very few samples, with nothing that held it down, or in samples
+    /// that miss more than half of the load.
     ///
     /// # References
     /// - vLLM: `vllm:num_requests_running`, set at each engine step (`vllm/v1/metrics/loggers.py`)
@@ -112,6 +113,11 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         ))));
     }
     let cause = cause(scope, &running, peak, at_once);
+    // What the server itself sets was the limit whatever was not seen.
+    let seen = match cause.key {
+        "admission-control" | "running-limit" => String::new(),
+        _ => scope.shown(&running)?,
+    };
     let busy = totals.iter().flatten().filter(|running| **running > 0.0).count();
     // That the client sent too little is told by nothing but what the samples do not show.
     if cause.key == "client" && (busy as f64) < FEW {
@@ -123,7 +129,7 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         )));
     }
     let message = format!(
-        "at most {} of {} requests ran at once: {}",
+        "at most {} of {} requests ran at once: {}{seen}",
         count(peak),
         count(at_once),
         cause.text
@@ -368,6 +374,30 @@ vllm:num_requests_running 8
 "#,
             status: Status::Fail,
             says: &["at most 9 of 64", "client never had more than 11 requests open"],
+        },
+        Case {
+            name: "a full cache, not looked at for most of the load",
+            evidence: r"
+== params
+concurrency=32
+== before
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+vllm:kv_cache_usage_perc 0
+== 0
+vllm:num_requests_running 24
+vllm:num_requests_waiting 8
+vllm:kv_cache_usage_perc 0.97
+== 1
+== 2
+== 30
+== 31
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+== after
+",
+            status: Status::Unknown,
+            says: &["the samples miss 90% of the load"],
         },
         Case {
             name: "open loop",

@@ -25,7 +25,7 @@ tripwire! {
     /// its output.
     ///
     /// # When it cannot tell
-    /// No samples, no gauge of the KV cache, a recording that holds one sum for several replicas, or
+    /// No samples, samples that miss more than half of the load, no gauge of the KV cache, a recording that holds one sum for several replicas, or
     /// an engine whose gauges move only when a request completes (TensorRT-LLM).
     ///
     /// # References
@@ -96,8 +96,9 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             Missing::lack("no sample shows requests running together with the KV cache's use")
         })?;
         return Ok(Verdict::pass(format!(
-            "the KV cache was never the limit (at most {} in use)",
-            percent(most)
+            "the KV cache was never the limit (at most {} in use){}",
+            percent(most),
+            scope.shown(&running)?
         ))
         .with("max_usage", most));
     };
@@ -117,8 +118,9 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     let samples = plural(ceiling.samples as f64, "sample");
     if !ceiling.moved {
         return Ok(facts(Verdict::pass(format!(
-            "{of}{} fit into the full KV cache, the same in {samples}",
-            plural(ceiling.lowest, "request")
+            "{of}{} fit into the full KV cache, the same in {samples}{}",
+            plural(ceiling.lowest, "request"),
+            scope.shown(&running)?
         ))));
     }
     let blocks = ceiling.blocks.map_or(String::new(), |(few, many)| {
@@ -245,6 +247,28 @@ vllm:kv_cache_usage_perc 0.2
 ",
             status: Status::Pass,
             says: &["never the limit (at most 73% in use)"],
+        },
+        Case {
+            name: "not looked at for most of the load",
+            evidence: r"
+== before
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+vllm:kv_cache_usage_perc 0
+== 0
+== 1
+vllm:num_requests_running 32
+vllm:kv_cache_usage_perc 0.3
+== 2
+vllm:kv_cache_usage_perc 0.4
+== 40
+vllm:kv_cache_usage_perc 0.2
+== 41
+vllm:num_requests_running 0
+== after
+",
+            status: Status::Unknown,
+            says: &["the samples miss 93% of the load"],
         },
         Case {
             name: "idle whenever it was looked at",

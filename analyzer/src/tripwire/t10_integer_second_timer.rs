@@ -26,7 +26,8 @@ tripwire! {
     /// Use the exact rate of the message, or divide the server's token counter by the active window.
     ///
     /// # When it cannot tell
-    /// No result with a duration, saved or printed, no samples, no token counter, or an engine whose gauges move only
+    /// No result with a duration, saved or printed, no samples or none around the load's beginning and
+    /// end, no token counter, or an engine whose gauges move only
     /// when a request completes (TensorRT-LLM).
     ///
     /// # References
@@ -62,7 +63,7 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     if let Some(reason) = engine.gauges_lag {
         return Err(Missing::lack(format!("{reason}: they do not show when the load ran")));
     }
-    let Windows { inner, outer, .. } = scope.windows()?;
+    let Windows { inner, outer, open, .. } = scope.windows()?;
     let inner = (inner.0.max(clock_start(scope)?.unwrap_or(inner.0)), inner.1);
     scope.covered()?;
     let tokens = scope.counter(Signal::GenerationTokens)?.total;
@@ -86,6 +87,13 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             rate(duration),
             rate(shortest)
         ))));
+    }
+    if open {
+        return Err(Missing::lack(format!(
+            "the samples do not show when the load began or ended: the server worked {} to {} s",
+            grouped(shortest, 1),
+            grouped(longest, 1)
+        )));
     }
     if duration > longest * (1.0 + SLACK_RATIO) + SLACK_SECONDS {
         return Ok(facts(Verdict::warn(format!(

@@ -1,0 +1,141 @@
+//! The part of a load that no sample shows.
+
+use super::{Missing, Scope, Track};
+use crate::engine::Signal;
+use crate::number::percent;
+
+/// Sampling intervals from which two samples are too far apart to speak for the time between them.
+const GAP: i64 = 4;
+
+/// Share of the load that samples may miss before it is said beside what they do not show.
+const SAID: f64 = 0.05;
+
+/// Share of the load that samples may miss before what they do not show proves nothing.
+const BLIND: f64 = 0.5;
+
+impl Scope<'_> {
+    /// Per sample, whether requests run or wait in it.
+    pub(super) fn under_way(&self, running: &Track) -> Vec<bool> {
+        let waiting = self.track(Signal::Waiting).map_or(Vec::new(), |track| track.total());
+        let some = |n: Option<f64>| n.is_some_and(|n| n > 0.0);
+        let waits = |i: usize| some(waiting.get(i).copied().flatten());
+        let running = running.total();
+        running.into_iter().enumerate().map(|(i, running)| some(running) || waits(i)).collect()
+    }
+
+    /// What to add to a verdict that rests on what no sample shows: how much of the load they miss,
+    /// where it is more than a twentieth.
+    ///
+    /// # Errors
+    /// When they miss more than half of it.
+    pub fn shown(&self, running: &Track) -> Result<String, Missing> {
+        let missed = self.missed(running);
+        let words = format!("the samples miss {} of the load", percent(missed));
+        match missed {
+            all if all > BLIND => Err(Missing::lack(words)),
+            some if some > SAID => Ok(format!("; {words}")),
+            _ => Ok(String::new()),
+        }
+    }
+
+    /// The share of the time with requests under way that lies between samples too far apart, or
+    /// beyond the first or last one.
+    fn missed(&self, running: &Track) -> f64 {
+        let busy = self.under_way(running);
+        let (Some((&first, &last)), Some((begun, still))) = (
+            running.times.first().zip(running.times.last()),
+            busy.first().copied().zip(busy.last().copied()),
+        ) else {
+            return 0.0;
+        };
+        let (begin, end) = self.bounds();
+        let between = running.times.windows(2).zip(busy.windows(2)).filter_map(|pair| match pair {
+            ([from, to], [a, b]) => Some((to - from, *a || *b)),
+            _ => None,
+        });
+        let beyond = [
+            (first - begin.unwrap_or(first), begun),
+            (end.unwrap_or(last) - last, still),
+        ];
+        let gap = running.gap();
+        let (mut shown, mut missed) = (0, 0);
+        for (length, _) in between.chain(beyond).filter(|(length, busy)| *busy && *length > 0) {
+            *if length > gap { &mut missed } else { &mut shown } += length;
+        }
+        missed as f64 / ((missed + shown) as f64).max(1.0)
+    }
+
+    /// From when to when the load can have run: its command, else the readings around it. A command
+    /// that had not ended bounds no end.
+    pub(super) fn bounds(&self) -> (Option<i64>, Option<i64>) {
+        if let Some((begin, end)) = self.point.command {
+            return (Some(begin), Some(end).filter(|end| *end < i64::MAX));
+        }
+        let Some((edges, source)) = self.sources().next().filter(|(_, s)| s.timed) else {
+            return (None, None);
+        };
+        let time = |reading: Option<usize>| source.full.time(reading?);
+        (time(edges.begin), time(edges.end))
+    }
+}
+
+impl Track {
+    /// From which distance two samples are a gap, in ns.
+    pub(super) fn gap(&self) -> i64 {
+        let mut steps: Vec<i64> =
+            self.times.windows(2).filter_map(|w| Some(w.get(1)? - w.first()?)).collect();
+        steps.sort_unstable();
+        GAP * steps.get(steps.len().saturating_sub(1) / 2).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::evidence::{Missing, Run, Scope};
+    use crate::engine::Signal;
+    use crate::tripwire::example;
+
+    fn ask<T>(run: &Run, ask: impl Fn(&Scope<'_>) -> T) -> T {
+        let group = &run.groups()[0];
+        ask(&Scope { run, point: &run.points[0], group })
+    }
+
+    /// Samples of running requests, as `(second, requests)`.
+    fn run(samples: &[(f64, f64)]) -> Run {
+        let mut text = "== before\nvllm:num_requests_running 0\n".to_owned();
+        for (second, running) in samples {
+            text += &format!("== {second}\nvllm:num_requests_running {running}\n");
+        }
+        example::run(&(text + "== after\n"))
+    }
+
+    fn shown(run: &Run) -> Result<String, Missing> {
+        ask(run, |scope| scope.shown(&scope.track(Signal::Running).unwrap()))
+    }
+
+    #[test]
+    fn a_gap_counts_where_requests_run_at_either_end() {
+        let whole = [(0.0, 0.0), (1.0, 4.0), (2.0, 4.0), (3.0, 0.0)];
+        assert_eq!(shown(&run(&whole)).unwrap(), "");
+        let idle = [(0.0, 0.0), (1.0, 0.0), (2.0, 4.0), (3.0, 0.0), (30.0, 0.0)];
+        assert_eq!(shown(&run(&idle)).unwrap(), "");
+        let some = [(0.0, 0.0), (1.0, 4.0), (2.0, 4.0), (7.0, 4.0), (8.0, 4.0), (9.0, 4.0), (10.0, 0.0)];
+        assert_eq!(shown(&run(&some)).unwrap(), "; the samples miss 50% of the load");
+        let most = [(0.0, 0.0), (1.0, 4.0), (2.0, 4.0), (30.0, 4.0), (31.0, 0.0)];
+        assert_eq!(shown(&run(&most)).unwrap_err().what, "the samples miss 90% of the load");
+    }
+
+    #[test]
+    fn a_load_that_goes_on_where_samples_end_is_missed() {
+        let mut cut = run(&[(0.0, 0.0), (1.0, 4.0), (2.0, 4.0)]);
+        assert_eq!(shown(&cut).unwrap(), "");
+        cut.points[0].command = Some((0, 60_000_000_000));
+        assert!(shown(&cut).is_err());
+        // Without a command the readings around it bound the load.
+        cut.points[0].command = None;
+        assert_eq!(shown(&cut).unwrap(), "");
+        assert!(!ask(&cut, |scope| scope.windows().unwrap().open));
+        cut.sources[0].timed = false;
+        assert!(ask(&cut, |scope| scope.windows().unwrap().open));
+    }
+}
