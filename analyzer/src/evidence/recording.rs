@@ -1,5 +1,6 @@
 //! Readings of one source as columns: per series the list of its changes.
 
+use inferlint_schema::engine;
 use inferlint_schema::prom::SeriesName;
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,6 +15,8 @@ pub struct Recording {
     columns: Vec<Column>,
     index: HashMap<Vec<u8>, usize>,
     by_name: BTreeMap<String, Vec<usize>>,
+    /// Some names were a re-exporter's.
+    pub renamed: bool,
 }
 
 /// One series over the readings.
@@ -79,9 +82,17 @@ impl Recording {
         (self.times.len() - 1) as u32
     }
 
-    /// The column of a series as exposed, made at first sight; `None` when it is no series.
+    /// The column of a series as exposed, made at first sight; `None` when it is no series. Names of
+    /// a re-exporter are read as the engine's own.
     pub fn column(&mut self, series: &[u8]) -> Option<usize> {
         if let Some(&column) = self.index.get(series) {
+            return Some(column);
+        }
+        let own = std::str::from_utf8(series).ok().and_then(engine::own_name);
+        if let Some(own) = own {
+            self.renamed = true;
+            let column = self.column(own.as_bytes())?;
+            self.index.insert(series.to_vec(), column);
             return Some(column);
         }
         let name = SeriesName::parse(series)?;
@@ -183,6 +194,17 @@ mod tests {
         assert_eq!(b.changes, [(0, Some(2.0)), (1, None), (2, Some(2.0))]);
         assert_eq!((b.at(0), b.at(1), b.at(2)), (Some(2.0), None, Some(2.0)));
         assert_eq!(b.between(0, 2).collect::<Vec<_>>(), [(0, 2.0), (2, 2.0)]);
+    }
+
+    #[test]
+    fn names_of_a_re_exporter_are_the_engines_own() {
+        let mut recording = Recording::default();
+        // Both at once are one series, not two to be added.
+        recording.push(0, 0, [(&b"vllm_a{x=\"1\"}"[..], 1.0), (&b"vllm:a{x=\"1\"}"[..], 1.0)]);
+        recording.push(10, 0, [(&b"vllm_a{x=\"1\"}"[..], 2.0)]);
+        assert!(recording.renamed && recording.knows("vllm:a"));
+        assert_eq!(recording.columns().len(), 1);
+        assert_eq!(recording.columns()[0].at(1), Some(2.0));
     }
 
     #[test]

@@ -111,10 +111,13 @@ fn running_limit(log: &Log) -> Option<RunningLimit> {
     Some(RunningLimit { requests: (limit * replicas) as f64, why })
 }
 
-/// Metrics that were read under an older name.
+/// Metrics that were read under another name than the newest.
 fn old_names(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     for source in &run.sources {
+        if source.full.renamed {
+            notes.push(format!("{}: a re-exporter's metric names are read as the engine's own", source.name));
+        }
         for metric in source.engine.map_or(&[][..], |engine| engine.metrics) {
             let known = metric.names.iter().find(|name| source.full.knows(name));
             if let (Some(old), Some(new)) = (known, metric.names.first())

@@ -107,11 +107,29 @@ pub fn of_process(argv: &[&str]) -> Option<&'static EngineIdentity> {
     ENGINES.iter().find(belongs).copied()
 }
 
+/// A series (name, with or without labels) as its engine names it, where a re-exporter wrote an
+/// underscore for the colon behind the engine's prefix: `vllm_num_requests_running`. `None`: it has
+/// its own name already, or is of no engine.
+///
+/// SGLang's gRPC gateway writes `sglang_…` (smg-project/smg, change 813); exporters that hold names
+/// to `[a-zA-Z_][a-zA-Z0-9_]*` write all colons so. `vllm_router_…` is a router's.
+pub fn own_name(series: &str) -> Option<String> {
+    let prefixes = ENGINES.iter().flat_map(|engine| engine.prefixes);
+    prefixes.filter_map(|prefix| Some((prefix, prefix.strip_suffix(':')?))).find_map(
+        |(prefix, word)| {
+            let rest = series.strip_prefix(word)?.strip_prefix('_')?;
+            (!rest.starts_with("router_")).then(|| format!("{prefix}{rest}"))
+        },
+    )
+}
+
 /// The engine most of these series belong to (names, with or without labels). `None`: no series of
 /// any engine, as in a router's exposition.
 pub fn of_series<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'static EngineIdentity> {
     let mut counts = vec![0_usize; ENGINES.len()];
     for name in names {
+        let own = own_name(name);
+        let name = own.as_deref().unwrap_or(name);
         for (count, engine) in counts.iter_mut().zip(ENGINES) {
             *count += usize::from(engine.prefixes.iter().any(|prefix| name.starts_with(prefix)));
         }
@@ -176,11 +194,28 @@ mod tests {
             (&["trtllm_request_success_total"], "trtllm"),
             (&["llamacpp:requests_processing"], "llamacpp"),
             (&["tgi_queue_size"], "tgi"),
+            (&["sglang_num_running_reqs{dp_rank=\"0\"}", "go_goroutines"], "sglang"),
+            (&["vllm_num_requests_running"], "vllm"),
             (&["sgl_router_requests_total", "smg_worker_pool_size"], ""),
+            (&["vllm_router_requests_total"], ""),
             (&["xvllm:x", "process_cpu_seconds_total"], ""),
             (&[], ""),
         ] {
             assert_eq!(name(of_series(series.iter().copied())), engine, "{series:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_a_re_exporter_become_the_engines_own() {
+        for (series, own) in [
+            ("vllm_kv_cache_usage_perc{engine=\"0\"}", Some("vllm:kv_cache_usage_perc{engine=\"0\"}")),
+            ("sglang_token_usage", Some("sglang:token_usage")),
+            ("vllm:kv_cache_usage_perc", None),
+            ("trtllm_num_requests_running", None),
+            ("vllm_router_requests_total", None),
+            ("vllmx_a", None),
+        ] {
+            assert_eq!(own_name(series).as_deref(), own, "{series}");
         }
     }
 
