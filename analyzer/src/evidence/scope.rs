@@ -3,6 +3,7 @@
 use super::{Edges, Group, Log, Point, Recording, Restarted, Run, RunningLimit, Source};
 use crate::client::ClientResult;
 use crate::engine::{Engine, Metric, Pick, Release, Signal};
+use crate::failure::Aside;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One load point and one group of replicas of one run.
@@ -125,6 +126,22 @@ impl<'a> Scope<'a> {
     /// The server logs.
     pub fn logs(&self) -> &'a [Log] {
         &self.run.logs
+    }
+
+    /// Whether the server logs go on to the end of the load: each shows the server's end, or was
+    /// followed as it was written, with nothing lost on the way.
+    pub fn logs_reach_the_end(&self) -> bool {
+        let lost = |log: &Log| {
+            let gaps = self.run.account.iter().flat_map(|account| &account.gaps);
+            gaps.filter(|gap| LOST.contains(&gap.what.as_str())).any(|gap| {
+                let source = self.run.sources.get(gap.src.unwrap_or(u32::MAX) as usize);
+                source.is_none_or(|source| source.name == log.name)
+            })
+        };
+        self.logs().iter().all(|log| {
+            let stopped = log.server.conclude(&Aside::default()).stopped_line.is_some();
+            stopped || !log.times.is_empty() && !lost(log)
+        })
     }
 
     /// That the group sees requests from their beginning to their end, as the load tool does.
@@ -418,6 +435,9 @@ impl<'a> Scope<'a> {
         self.sources().map(|(edges, source)| (source, Restarted::between(source, edges))).collect()
     }
 }
+
+/// Gaps by which lines of a log are lost.
+const LOST: [&str; 5] = ["rotated", "truncated", "too_large", "unreadable", "dropped"];
 
 /// Why differences between these readings of one source mean nothing.
 fn replaced(source: &Source, edges: Edges) -> Option<Missing> {

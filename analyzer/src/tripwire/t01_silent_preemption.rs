@@ -34,8 +34,9 @@ tripwire! {
     ///
     /// # When it cannot tell
     /// A reading before or after the load is missing, the counter is not exported, or the server was
-    /// restarted in between. For TensorRT-LLM: the log shows no C++ scheduler at INFO level and the
-    /// prefill counter is missing or fell short.
+    /// restarted in between. For TensorRT-LLM: the prefill counter is missing or fell short, and the
+    /// log shows no C++ scheduler at INFO level, or neither the server's end nor that it was followed
+    /// as it was written. So too for SGLang before 0.5.10.
     ///
     /// # References
     /// - vLLM 0.33: `vllm/v1/core/sched/scheduler.py` (`_preempt_request`), `vllm/v1/metrics/stats.py`
@@ -99,14 +100,15 @@ fn by_log(scope: &Scope<'_>, lines: u64) -> Result<Verdict, Missing> {
             "{} by the lines of the server log; this release exports no counter of them",
             plural(lines as f64, "retraction")
         ))
-    } else if worked() {
+    } else if worked() && scope.logs_reach_the_end() {
         Verdict::pass(
             "no retraction: this release exports no counter of them, and its log, which has a line \
              for each, has none",
         )
     } else {
         return Err(Missing::lack(
-            "this release exports no counter of retractions, and the log shows no batch that ran",
+            "this release exports no counter of retractions, and the log does not show batches and \
+             the server's end after them",
         ));
     };
     Ok(verdict.with("log_lines", lines))
@@ -283,13 +285,16 @@ fn paused(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         )
         .with("prefilled_tokens", prefilled)
         .with("prompt_tokens", prompts)),
-        _ if pauses.believed && pauses.lines == 0 => Ok(Verdict::pass(format!(
+        _ if pauses.believed && pauses.lines == 0 && scope.logs_reach_the_end() => Ok(Verdict::pass(format!(
             "no pause: the C++ scheduler logs each at INFO and the log has none{tokens}"
         ))
         .with("log_lines", 0)),
         _ if scope.logs().is_empty() => Err(Missing::lack(
             "TensorRT-LLM counts no pauses: needs the server log to the end of the run (--boot-log)",
         )),
+        _ if pauses.believed && pauses.lines == 0 => Err(Missing::lack(format!(
+            "the log has no pause, but nothing shows that it goes on to the end of the load{tokens}"
+        ))),
         _ => Err(Missing::lack(format!(
             "the log does not show a C++ scheduler at INFO level that answered requests{tokens}"
         ))),
