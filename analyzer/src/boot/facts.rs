@@ -119,6 +119,8 @@ pub struct ServingLines {
     pub rejected: u64,
     /// Lines about a preemption, which vLLM writes with its V0 engine only (to 0.10).
     pub preempted: u64,
+    /// Readings of its metrics that it answered, by its access lines.
+    pub scrapes: u64,
     /// Kernels compiled while serving (vLLM's JIT monitor, 0.22 on).
     pub jit_compilations: u64,
     /// The line of the first of them.

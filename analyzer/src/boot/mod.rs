@@ -24,6 +24,7 @@ use self::line::Line;
 use self::reader::{Vocabulary, Wanted};
 use crate::failure::watch::{self, History, Watch};
 use crate::failure::{Aside, Conclusion};
+use inferlint_schema::engine;
 
 /// Lists the engines whose logs are known once.
 macro_rules! grammars {
@@ -229,9 +230,18 @@ impl Scanner {
         }
     }
 
+    /// An answer that held the engine's metrics.
+    fn is_scrape(&self, text: &str) -> bool {
+        let engine = self.grammar().and_then(|grammar| engine::by_name(grammar.engine));
+        let paths = engine.map_or(&[][..], |engine| engine.metrics_paths);
+        paths.iter().any(|path| text.contains(&format!("GET {path} HTTP/")))
+    }
+
     fn read_serving(&mut self, line: &Line<'_>) {
-        let serving = &mut self.facts.serving;
         let text = line.text.as_ref();
+        let scraped = text.contains(SCRAPE) && self.is_scrape(text);
+        let serving = &mut self.facts.serving;
+        serving.scrapes += u64::from(scraped);
         let found = if text.ends_with("-> pause") {
             serving.pauses += 1;
             true
@@ -264,8 +274,12 @@ const MAX_EARLY: usize = 200;
 /// Lines reported as unparsed: a few show the pattern, a thousand hide it.
 const MAX_UNPARSED: usize = 20;
 
+/// In the access line of a reading of metrics.
+const SCRAPE: &str = "/metrics HTTP/";
+
 /// Words of lines that matter only while the server serves.
-const SERVING_WORDS: [&str; 6] = [
+const SERVING_WORDS: [&str; 7] = [
+    SCRAPE,
     "-> pause",
     "#retracted_reqs: ",
     " - rejecting request ",

@@ -129,7 +129,8 @@ impl<'a> Scope<'a> {
     }
 
     /// Whether the server logs go on to the end of the load: each shows the server's end, or was
-    /// followed as it was written, with nothing lost on the way.
+    /// followed as it was written with nothing lost on the way, or has a line for each reading of the
+    /// metrics, of which the last came after the load.
     pub fn logs_reach_the_end(&self) -> bool {
         let lost = |log: &Log| {
             let gaps = self.run.account.iter().flat_map(|account| &account.gaps);
@@ -138,9 +139,15 @@ impl<'a> Scope<'a> {
                 source.is_none_or(|source| source.name == log.name)
             })
         };
+        let after = self.sources().filter(|(edges, _)| edges.end.is_some());
+        let readings = after
+            .map(|(_, source)| source.full.len() + source.summed.as_ref().map_or(0, Recording::len))
+            .next();
         self.logs().iter().all(|log| {
             let stopped = log.server.conclude(&Aside::default()).stopped_line.is_some();
-            stopped || !log.times.is_empty() && !lost(log)
+            let scrapes = log.server.facts.serving.scrapes;
+            let shows_all = readings.is_some_and(|readings| scrapes >= readings as u64);
+            stopped || shows_all || !log.times.is_empty() && !lost(log)
         })
     }
 

@@ -35,8 +35,9 @@ tripwire! {
     /// # When it cannot tell
     /// A reading before or after the load is missing, the counter is not exported, or the server was
     /// restarted in between. For TensorRT-LLM: the prefill counter is missing or fell short, and the
-    /// log shows no C++ scheduler at INFO level, or neither the server's end nor that it was followed
-    /// as it was written. So too for SGLang before 0.5.10.
+    /// log shows no C++ scheduler at INFO level, or need not go on to the end of the load: it shows
+    /// neither the server's end nor each reading of its metrics, and was not followed as it was
+    /// written. So too for SGLang before 0.5.10.
     ///
     /// # References
     /// - vLLM 0.33: `vllm/v1/core/sched/scheduler.py` (`_preempt_request`), `vllm/v1/metrics/stats.py`
@@ -107,8 +108,8 @@ fn by_log(scope: &Scope<'_>, lines: u64) -> Result<Verdict, Missing> {
         )
     } else {
         return Err(Missing::lack(
-            "this release exports no counter of retractions, and the log does not show batches and \
-             the server's end after them",
+            "this release exports no counter of retractions, and nothing shows that its log, \
+             which has none, goes on to the end of the load",
         ));
     };
     Ok(verdict.with("log_lines", lines))
@@ -470,9 +471,27 @@ sglang:num_requests_total 9
 [2025-10-01 10:00:00] server_args=ServerArgs(model_path='/m')
 [2025-10-01 10:01:00] The server is fired up and ready to roll!
 [2025-10-01 10:02:00] Decode batch, #running-req: 8, #token: 900, token usage: 0.90, cuda graph: True, gen throughput (token/s): 9.1, #queue-req: 0,
+[2025-10-01 10:03:00] SIGTERM received. signum=15 frame=None. Draining requests and shutting down...
 "#,
             status: Status::Pass,
             says: &["has a line for each, has none"],
+        },
+        Case {
+            name: "a release without a counter, and a log that may be cut",
+            evidence: r#"
+== before
+sglang:num_requests_total 1
+sglang:num_retracted_reqs{pid="7"} 0
+sglang:swa_token_usage 0
+== after
+sglang:num_requests_total 9
+== log
+[2025-10-01 10:00:00] server_args=ServerArgs(model_path='/m')
+[2025-10-01 10:01:00] The server is fired up and ready to roll!
+[2025-10-01 10:02:00] Decode batch, #running-req: 8, #token: 900, token usage: 0.90, cuda graph: True, gen throughput (token/s): 9.1, #queue-req: 0,
+"#,
+            status: Status::Unknown,
+            says: &["goes on to the end of the load"],
         },
         Case {
             name: "a release without a counter, and no log",
@@ -509,6 +528,41 @@ INFO:     127.0.0.1:1 - "POST /v1/completions HTTP/1.1" 200 OK
 "#,
             status: Status::Fail,
             says: &["2 pauses"],
+        },
+        Case {
+            name: "a log without pauses that has a line for each reading",
+            evidence: r#"
+== before
+trtllm_request_success_total{finished_reason="length"} 1
+== after
+== log
+[TRT-LLM] [I] LLM Args:
+backend='pytorch' kv_cache_config=KvCacheConfig(use_kv_cache_manager_v2=False) scheduler_config=SchedulerConfig(use_python_scheduler=False)
+INFO:     Application startup complete.
+INFO:     127.0.0.1:1 - "GET /prometheus/metrics HTTP/1.1" 200 OK
+INFO:     127.0.0.1:1 - "POST /v1/completions HTTP/1.1" 200 OK
+INFO:     127.0.0.1:1 - "GET /metrics HTTP/1.1" 200 OK
+INFO:     127.0.0.1:1 - "GET /prometheus/metrics HTTP/1.1" 200 OK
+"#,
+            status: Status::Pass,
+            says: &["logs each at INFO and the log has none"],
+        },
+        Case {
+            name: "a log without pauses that ends before the last reading",
+            evidence: r#"
+== before
+trtllm_request_success_total{finished_reason="length"} 1
+== after
+== log
+[TRT-LLM] [I] LLM Args:
+backend='pytorch' kv_cache_config=KvCacheConfig(use_kv_cache_manager_v2=False) scheduler_config=SchedulerConfig(use_python_scheduler=False)
+INFO:     Application startup complete.
+INFO:     127.0.0.1:1 - "GET /prometheus/metrics HTTP/1.1" 200 OK
+INFO:     127.0.0.1:1 - "POST /v1/completions HTTP/1.1" 200 OK
+INFO:     127.0.0.1:1 - "GET /metrics HTTP/1.1" 200 OK
+"#,
+            status: Status::Unknown,
+            says: &["nothing shows that it goes on"],
         },
         Case {
             name: "a V2 scheduler that the options do not show",
