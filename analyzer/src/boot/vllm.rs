@@ -126,6 +126,12 @@ const RULES: &[Rule] = &[
         read: |r, c| last(&mut r.facts.block_size_forced, whole(c, "n"), r.line),
     },
     Rule {
+        // FlashMLA, CUTLASS MLA and others (`vllm/platforms/cuda.py`, 0.8.5 to 0.16).
+        anchor: "Forcing kv cache block size to ",
+        forms: &[r"Forcing kv cache block size to (?<n>\d+) "],
+        read: |r, c| last(&mut r.facts.block_size_forced, whole(c, "n"), r.line),
+    },
+    Rule {
         anchor: "KV cache size: ",
         forms: &[r"(?<device>\w+(?: \+ host)?) KV cache size: (?<n>[\d,]+) tokens"],
         read: |r, c| {

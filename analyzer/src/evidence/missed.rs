@@ -53,10 +53,7 @@ impl Scope<'_> {
             ([from, to], [a, b]) => Some((to - from, *a || *b)),
             _ => None,
         });
-        let beyond = [
-            (first - begin.unwrap_or(first), begun),
-            (end.unwrap_or(last) - last, still),
-        ];
+        let beyond = [(first - begin.unwrap_or(first), begun), (end.unwrap_or(last) - last, still)];
         let gap = running.gap();
         let (mut shown, mut missed) = (0, 0);
         for (length, _) in between.chain(beyond).filter(|(length, busy)| *busy && *length > 0) {
@@ -91,8 +88,8 @@ impl Track {
 
 #[cfg(test)]
 mod tests {
-    use crate::evidence::{Missing, Run, Scope};
     use crate::engine::Signal;
+    use crate::evidence::{Missing, Run, Scope};
     use crate::tripwire::example;
 
     fn ask<T>(run: &Run, ask: impl Fn(&Scope<'_>) -> T) -> T {
@@ -119,7 +116,8 @@ mod tests {
         assert_eq!(shown(&run(&whole)).unwrap(), "");
         let idle = [(0.0, 0.0), (1.0, 0.0), (2.0, 4.0), (3.0, 0.0), (30.0, 0.0)];
         assert_eq!(shown(&run(&idle)).unwrap(), "");
-        let some = [(0.0, 0.0), (1.0, 4.0), (2.0, 4.0), (7.0, 4.0), (8.0, 4.0), (9.0, 4.0), (10.0, 0.0)];
+        let some =
+            [(0.0, 0.0), (1.0, 4.0), (2.0, 4.0), (7.0, 4.0), (8.0, 4.0), (9.0, 4.0), (10.0, 0.0)];
         assert_eq!(shown(&run(&some)).unwrap(), "; the samples miss 50% of the load");
         let most = [(0.0, 0.0), (1.0, 4.0), (2.0, 4.0), (30.0, 4.0), (31.0, 0.0)];
         assert_eq!(shown(&run(&most)).unwrap_err().what, "the samples miss 90% of the load");

@@ -116,7 +116,10 @@ fn old_names(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     for source in &run.sources {
         if source.full.renamed {
-            notes.push(format!("{}: a re-exporter's metric names are read as the engine's own", source.name));
+            notes.push(format!(
+                "{}: a re-exporter's metric names are read as the engine's own",
+                source.name
+            ));
         }
         for metric in source.engine.map_or(&[][..], |engine| engine.metrics) {
             let known = metric.names.iter().find(|name| source.full.knows(name));

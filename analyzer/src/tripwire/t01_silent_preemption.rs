@@ -286,10 +286,12 @@ fn paused(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         )
         .with("prefilled_tokens", prefilled)
         .with("prompt_tokens", prompts)),
-        _ if pauses.believed && pauses.lines == 0 && scope.logs_reach_the_end() => Ok(Verdict::pass(format!(
-            "no pause: the C++ scheduler logs each at INFO and the log has none{tokens}"
-        ))
-        .with("log_lines", 0)),
+        _ if pauses.believed && pauses.lines == 0 && scope.logs_reach_the_end() => {
+            Ok(Verdict::pass(format!(
+                "no pause: the C++ scheduler logs each at INFO and the log has none{tokens}"
+            ))
+            .with("log_lines", 0))
+        }
         _ if scope.logs().is_empty() => Err(Missing::lack(
             "TensorRT-LLM counts no pauses: needs the server log to the end of the run (--boot-log)",
         )),

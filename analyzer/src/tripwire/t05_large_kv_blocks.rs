@@ -1,5 +1,6 @@
 use super::Check;
 use crate::boot::facts::BootFacts;
+use crate::boot::pyrepr;
 use crate::evidence::{Missing, Run};
 use crate::finding::Verdict;
 use crate::number::{count, percent};
@@ -25,7 +26,9 @@ tripwire! {
     /// size cannot be lowered.
     ///
     /// # When it cannot tell
-    /// Neither a log that gets as far as the KV cache nor metrics tell the block size.
+    /// Neither a log that gets as far as the KV cache nor metrics tell the block size; or it is above
+    /// the default and nothing tells what was asked for: no arguments in the log, no
+    /// `user_specified_block_size` in the metrics (vLLM 0.18 on).
     ///
     /// # References
     /// - vLLM: `vllm/model_executor/models/config.py`, "Setting attention block size to N tokens"
@@ -38,6 +41,11 @@ tripwire! {
         needs: ["log", "scrape"],
         explained_by: [],
         check: Check::Run(check),
+    }
+    thresholds {
+        /// Tokens per block above which no `--block-size` was taken (`vllm/config/cache.py` of 0.8.5 to
+        /// 0.16: powers of two up to 256): the engine made them.
+        LARGEST_OPTION = 256.0;
     }
 }
 
@@ -52,14 +60,22 @@ fn check(run: &Run) -> Result<Verdict, Missing> {
     let facts = run.logs.first().map(|log| &log.server.facts);
     let default = default_size(engine.name, run, facts)
         .ok_or_else(|| Missing::never(format!("{} has no blocks of a set size", engine.title())))?;
-    let by_user = facts.and_then(|facts| facts.block_size_asked.as_ref()).map(|asked| asked.value);
-    let asked = by_user.map_or(Size { tokens: default, from: "by default" }, |tokens| Size {
-        tokens,
-        from: "asked for",
-    });
     let in_force = in_force(run, facts, default).ok_or_else(|| {
         Missing::lack("neither the log nor the metrics tell the tokens per block")
     })?;
+    let asked = match asked(run, facts, in_force.tokens) {
+        Some(Some(tokens)) => Size { tokens, from: "asked for" },
+        Some(None) => Size { tokens: default, from: "by default" },
+        None if in_force.tokens <= default => Size { tokens: default, from: "by default" },
+        None => {
+            return Err(Missing::lack(format!(
+                "blocks of {} ({}), and nothing tells whether they were asked for: needs the \
+                 server's log",
+                tokens(in_force.tokens),
+                in_force.from
+            )));
+        }
+    };
     let blocks = run
         .info("vllm:cache_config_info", "num_gpu_blocks")
         .and_then(|blocks| blocks.parse::<f64>().ok())
@@ -107,8 +123,27 @@ fn tokens(tokens: u64) -> String {
     format!("{} {word}", count(tokens as f64))
 }
 
+/// The tokens per block that were asked for: `Some(None)` when none were, `None` when nothing tells.
+fn asked(run: &Run, facts: Option<&BootFacts>, in_force: u64) -> Option<Option<u64>> {
+    let printed = facts.and_then(|facts| facts.block_size_asked.as_ref()).map(|asked| asked.value);
+    let config = facts.and_then(|facts| facts.argument("kv_cache_config"));
+    let nested = || pyrepr::value(config?, "tokens_per_block")?.parse().ok();
+    if let Some(tokens) = printed.or_else(nested) {
+        return Some(Some(tokens));
+    }
+    let by_user = run.info("vllm:cache_config_info", "user_specified_block_size");
+    let logged = |facts: &BootFacts| facts.arguments.is_some() || facts.block_size_forced.is_some();
+    match (by_user, facts.is_some_and(logged)) {
+        (Some("True"), false) => Some(Some(in_force)),
+        (Some("False"), _) | (_, true) => Some(None),
+        // What the option does not take was not asked for.
+        _ => (!in_force.is_power_of_two() || in_force > LARGEST_OPTION as u64).then_some(None),
+    }
+}
+
 /// The engine's default: `vllm/config/cache.py` and `vllm/platforms/cpu.py`, SGLang's `page_size`,
-/// TensorRT-LLM's `KvCacheConfig`.
+/// TensorRT-LLM's `KvCacheConfig`. vLLM's XPU platform set 64 unasked while its log still called the
+/// device a GPU (`vllm/platforms/xpu.py` about 0.12); releases that say `XPU` leave it at 16.
 fn default_size(engine: &str, run: &Run, facts: Option<&BootFacts>) -> Option<u64> {
     let device = facts.and_then(|facts| facts.device.as_ref()).map(|device| device.value.as_str());
     // Without a log nothing but the size itself tells a CPU build.
@@ -183,8 +218,49 @@ vllm:cache_config_info{block_size="784",num_gpu_blocks="43"} 1
             says: &["784 tokens (forced by the engine)"],
         },
         Case {
+            name: "as asked for, by the metrics",
+            evidence: "== before\nvllm:cache_config_info{block_size=\"64\",user_specified_block_size=\"True\"} 1\n",
+            status: Status::Pass,
+            says: &["blocks of 64 tokens", "64 asked for"],
+        },
+        Case {
+            name: "a size that may have been asked for",
+            evidence: "== before\nvllm:cache_config_info{block_size=\"64\",num_gpu_blocks=\"2021\"} 1\n",
+            status: Status::Unknown,
+            says: &["64 tokens", "nothing tells whether they were asked for"],
+        },
+        Case {
+            name: "pages that may have been asked for",
+            evidence: "== before\nsglang:page_size{tp_rank=\"0\"} 64\n",
+            status: Status::Unknown,
+            says: &["nothing tells"],
+        },
+        Case {
+            name: "forced by a backend for latent attention",
+            evidence: "
+== log
+INFO 06-30 05:57:46 [cuda.py:154] Forcing kv cache block size to 64 for FlashMLA backend.
+INFO 06-30 05:57:47 [core.py:118] Initializing a V1 LLM engine (v0.9.2) with config: model='/m'
+INFO 06-30 05:58:46 [kv_cache_utils.py:716] GPU KV cache size: 435,712 tokens
+",
+            status: Status::Warn,
+            says: &["64 tokens (forced by the engine)", "not of 16"],
+        },
+        Case {
+            name: "tensorrt's, as asked for",
+            evidence: "
+== log
+[TRT-LLM] [I] LLM Args:
+backend='pytorch' kv_cache_config=KvCacheConfig(enable_block_reuse=True, tokens_per_block=64) scheduler_config=SchedulerConfig(use_python_scheduler=False)
+== before
+trtllm_kv_cache_tokens_per_block 64
+",
+            status: Status::Pass,
+            says: &["blocks of 64 tokens", "64 asked for"],
+        },
+        Case {
             name: "as by default",
-            evidence: "== before\nvllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"2021\"} 1\n",
+            evidence: "== before\nvllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"2021\",user_specified_block_size=\"False\"} 1\n",
             status: Status::Pass,
             says: &["blocks of 16 tokens"],
         },

@@ -1,7 +1,8 @@
 use super::Check;
 use crate::boot::Stage;
+use crate::engine::Signal;
 use crate::evidence::{Missing, Run};
-use crate::failure::{Conclusion, Outcome, Phase};
+use crate::failure::{Conclusion, Failure, Outcome, Phase};
 use crate::finding::Verdict;
 use crate::number::{grouped, plural};
 
@@ -57,7 +58,9 @@ fn check(run: &Run) -> Result<Verdict, Missing> {
     let mut undecided = None;
     for log in &run.logs {
         let conclusion = log.server.conclude(&aside);
-        if let Some(failure) = conclusion.failure(Phase::Boot) {
+        // Of a server that answered, a log without its start shows only the end.
+        let is_cause = |failure: &&Failure| failure.kind != STOPPED || !finished(run);
+        if let Some(failure) = conclusion.failure(Phase::Boot).filter(is_cause) {
             let verdict = Verdict::fail(failure.message.clone())
                 .with("cause", failure.kind)
                 .with("log", log.name.as_str())
@@ -70,6 +73,7 @@ fn check(run: &Run) -> Result<Verdict, Missing> {
         match conclusion.outcome {
             Outcome::NotReady { stage } => undecided = Some((log.server.facts.lines, stage)),
             Outcome::Silent => {}
+            Outcome::Failed(ref failure) if failure.phase == Phase::Boot => {}
             _ => ready = Some((&log.name, conclusion, log.server.facts.seconds_to_ready)),
         }
     }
@@ -117,6 +121,21 @@ fn became_ready(name: &str, conclusion: &Conclusion, seconds: Option<f64>) -> Ve
         .with("errors_before_ready", conclusion.passed_before_ready)
 }
 
+/// The kind of a server that was told to stop before it was ready.
+const STOPPED: &str = "stopped_before_ready";
+
+/// The load tool's result or the server's counters show a request that it finished. Metrics alone do
+/// not: SGLang exports them before its warm-up.
+fn finished(run: &Run) -> bool {
+    let metric = run.engine.and_then(|engine| engine.metric(Signal::Finished));
+    let names = metric.map_or(&[][..], |metric| metric.names);
+    let counted = run.sources.iter().any(|source| {
+        let columns = names.iter().flat_map(|name| source.full.named(name));
+        columns.flat_map(|column| &column.changes).any(|(_, n)| n.is_some_and(|n| n > 0.0))
+    });
+    counted || run.points.iter().filter_map(|p| p.result.as_ref()).any(|r| r.completed > 0)
+}
+
 /// The server's metrics or the load tool's result show that it served.
 fn answered(run: &Run) -> bool {
     let read = run.sources.iter().any(|source| source.engine.is_some() && !source.full.is_empty());
@@ -130,6 +149,21 @@ pub(super) mod tests {
     use crate::tripwire::example::{Case, Mutation};
 
     pub(in crate::tripwire) const CASES: &[Case] = &[
+        Case {
+            name: "a log that begins after the start, of a server that finished requests",
+            evidence: r#"
+== log
+(APIServer pid=1) INFO:     10.0.0.5:1 - "GET /metrics HTTP/1.1" 200 OK
+(APIServer pid=1) INFO 11-01 10:09:00 [launcher.py:110] [shutdown] API server: shutdown triggered
+(EngineCore pid=7) INFO 11-01 10:09:00 [core.py:900] [shutdown] EngineCore: trigger received signal=SIGTERM
+== before
+vllm:request_success_total{finished_reason="length"} 0
+== after
+vllm:request_success_total{finished_reason="length"} 8
+"#,
+            status: Status::Pass,
+            says: &["answered requests"],
+        },
         Case {
             name: "no memory for the cache",
             evidence: r"

@@ -18,7 +18,8 @@ tripwire! {
     /// output token; tokens between which no time passed; a mean time to first token that is all of
     /// the latency of answers with many tokens; a second count of the tool's own that finds less than
     /// nine tenths of the tokens; percentiles that fall; a throughput that is not tokens divided by
-    /// duration. Each is a failure, named with its likely cause. Where the file and the table say
+    /// duration. Each is a failure, named with its likely cause. Times to the first token and between
+    /// tokens count only where the load asked for streams. Where the file and the table say
     /// different things, that is said and changes nothing else.
     ///
     /// # What to do
@@ -54,9 +55,10 @@ tripwire! {
 }
 
 fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
-    let mut verdict = figures(scope.result()?)?;
-    if let (Ok(saved), Some(Ok(printed))) = (scope.result(), &scope.point.printed) {
-        let unlike = saved.unlike(printed);
+    let result = scope.result()?;
+    let mut verdict = figures(result, streams(scope, result))?;
+    if let Some(Ok(printed)) = &scope.point.printed {
+        let unlike = result.unlike(printed);
         if let Some(first) = unlike.first() {
             verdict.message += &format!("; the table it printed says otherwise ({first})");
             verdict = verdict.with("printed_otherwise", unlike);
@@ -65,17 +67,28 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     Ok(verdict)
 }
 
-fn figures(result: &ClientResult) -> Result<Verdict, Missing> {
+fn figures(result: &ClientResult, streams: bool) -> Result<Verdict, Missing> {
     if result.latencies.is_empty() && result.output_tokens.is_none() {
         return Err(Missing::lack(format!("the result of {} has no figures", result.tool)));
     }
     if result.completed == 0 {
         return Ok(Verdict::pass("no request completed: there are no figures to hold"));
     }
-    let checks =
-        [first_token_zero, no_tokens, counted_again, no_time_between, all_in_first, order, rate];
-    let found: Vec<(&'static str, String)> =
-        checks.iter().filter_map(|check| check(result)).collect();
+    type Check = fn(&ClientResult) -> Impossible;
+    let checks: [(Check, bool); 7] = [
+        (first_token_zero, streams),
+        (no_tokens, true),
+        (counted_again, true),
+        (no_time_between, streams),
+        (all_in_first, streams),
+        (order, true),
+        (rate, true),
+    ];
+    let found: Vec<(&'static str, String)> = checks
+        .iter()
+        .filter(|(_, applies)| *applies)
+        .filter_map(|(check, _)| check(result))
+        .collect();
     let Some((figure, message)) = found.first() else {
         return Ok(Verdict::pass(format!(
             "the figures of {} requests fit each other",
@@ -92,6 +105,17 @@ fn figures(result: &ClientResult) -> Result<Verdict, Missing> {
 
 /// What is impossible, with the figure's name.
 type Impossible = Option<(&'static str, String)>;
+
+/// Whether answers were asked for as streams: only then are there times to and between tokens.
+/// SGLang's tool takes `--disable-stream`; TensorRT-LLM's `--non-streaming`, and writes -1 s then.
+fn streams(scope: &Scope<'_>, result: &ClientResult) -> bool {
+    let flags = ["--disable-stream", "--non-streaming"];
+    let asked = scope.point.argv.iter().flatten().any(|flag| flags.contains(&flag.as_str()));
+    let printed = scope.point.output.as_ref().is_some_and(|output| {
+        ["disable_stream=True", "non_streaming=True"].iter().any(|option| output.contains(option))
+    });
+    !asked && !printed && ms(result, "mean_ttft_ms").is_none_or(|ttft| ttft >= 0.0)
+}
 
 fn ms(result: &ClientResult, key: &str) -> Option<f64> {
     result.latencies.get(key).copied()
@@ -235,6 +259,28 @@ pub(super) mod tests {
 "#,
             status: Status::Fail,
             says: &["99% of the whole latency"],
+        },
+        Case {
+            name: "answers that were not to be streamed",
+            evidence: r#"
+== params
+concurrency=4
+== output
+Namespace(backend='sglang', disable_stream=True, max_concurrency=4)
+== result
+{"backend":"sglang","completed":4,"total_output_tokens":4000,"total_output_tokens_retokenized":3990,"mean_ttft_ms":900.0,"mean_itl_ms":0.0,"mean_e2e_latency_ms":900.0}
+"#,
+            status: Status::Pass,
+            says: &["fit each other"],
+        },
+        Case {
+            name: "tensorrt's mark of answers that were not streamed",
+            evidence: r#"
+== result
+{"backend":"openai","num_prompts":4,"completed":4,"total_output_tokens":4000,"user_throughput":9.0,"mean_ttft_ms":-1000.0,"median_ttft_ms":-1000.0,"mean_itl_ms":0.0}
+"#,
+            status: Status::Pass,
+            says: &["fit each other"],
         },
         Case {
             name: "percentiles that fall",

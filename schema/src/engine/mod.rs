@@ -208,7 +208,10 @@ mod tests {
     #[test]
     fn names_of_a_re_exporter_become_the_engines_own() {
         for (series, own) in [
-            ("vllm_kv_cache_usage_perc{engine=\"0\"}", Some("vllm:kv_cache_usage_perc{engine=\"0\"}")),
+            (
+                "vllm_kv_cache_usage_perc{engine=\"0\"}",
+                Some("vllm:kv_cache_usage_perc{engine=\"0\"}"),
+            ),
             ("sglang_token_usage", Some("sglang:token_usage")),
             ("vllm:kv_cache_usage_perc", None),
             ("trtllm_num_requests_running", None),
