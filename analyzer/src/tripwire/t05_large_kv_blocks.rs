@@ -63,19 +63,13 @@ fn check(run: &Run) -> Result<Verdict, Missing> {
     let in_force = in_force(run, facts, default).ok_or_else(|| {
         Missing::lack("neither the log nor the metrics tell the tokens per block")
     })?;
-    let asked = match asked(run, facts, in_force.tokens) {
-        Some(Some(tokens)) => Size { tokens, from: "asked for" },
-        Some(None) => Size { tokens: default, from: "by default" },
-        None if in_force.tokens <= default => Size { tokens: default, from: "by default" },
-        None => {
-            return Err(Missing::lack(format!(
-                "blocks of {} ({}), and nothing tells whether they were asked for: needs the \
-                 server's log",
-                tokens(in_force.tokens),
-                in_force.from
-            )));
-        }
-    };
+    let asked = asked(run, facts, in_force.tokens, default).ok_or_else(|| {
+        Missing::lack(format!(
+            "blocks of {} ({}), and nothing tells whether they were asked for: needs the server's log",
+            tokens(in_force.tokens),
+            in_force.from
+        ))
+    })?;
     let blocks = run
         .info("vllm:cache_config_info", "num_gpu_blocks")
         .and_then(|blocks| blocks.parse::<f64>().ok())
@@ -123,22 +117,24 @@ fn tokens(tokens: u64) -> String {
     format!("{} {word}", count(tokens as f64))
 }
 
-/// The tokens per block that were asked for: `Some(None)` when none were, `None` when nothing tells.
-fn asked(run: &Run, facts: Option<&BootFacts>, in_force: u64) -> Option<Option<u64>> {
+/// The tokens per block that were asked for, else the default; `None` when nothing tells which.
+fn asked(run: &Run, facts: Option<&BootFacts>, in_force: u64, default: u64) -> Option<Size> {
     let printed = facts.and_then(|facts| facts.block_size_asked.as_ref()).map(|asked| asked.value);
     let config = facts.and_then(|facts| facts.argument("kv_cache_config"));
     let nested = || pyrepr::value(config?, "tokens_per_block")?.parse().ok();
     if let Some(tokens) = printed.or_else(nested) {
-        return Some(Some(tokens));
+        return Some(Size { tokens, from: "asked for" });
     }
-    let by_user = run.info("vllm:cache_config_info", "user_specified_block_size");
     let logged = |facts: &BootFacts| facts.arguments.is_some() || facts.block_size_forced.is_some();
-    match (by_user, facts.is_some_and(logged)) {
-        (Some("True"), false) => Some(Some(in_force)),
-        (Some("False"), _) | (_, true) => Some(None),
-        // What the option does not take was not asked for.
-        _ => (!in_force.is_power_of_two() || in_force > LARGEST_OPTION as u64).then_some(None),
+    let by_user = run.info("vllm:cache_config_info", "user_specified_block_size");
+    // What the option does not take was not asked for.
+    let no_option = !in_force.is_power_of_two() || in_force as f64 > LARGEST_OPTION;
+    if by_user == Some("True") && !no_option {
+        return Some(Size { tokens: in_force, from: "asked for" });
     }
+    let by_default = in_force <= default || by_user.is_some() || no_option;
+    (by_default || facts.is_some_and(logged))
+        .then_some(Size { tokens: default, from: "by default" })
 }
 
 /// The engine's default: `vllm/config/cache.py` and `vllm/platforms/cpu.py`, SGLang's `page_size`,
