@@ -58,8 +58,13 @@ impl Clock {
         moment.saturating_duration_since(self.origin).as_nanos() as u64
     }
 
-    /// Both clocks, read together now.
+    /// Both clocks, read together now, and how far off the kernel holds the wall clock to be.
     pub(crate) fn anchor(&self) -> record::Clock {
+        let error_ns = Kept::now().ok().and_then(Kept::error_ns);
+        record::Clock { error_ns, ..self.both() }
+    }
+
+    fn both(&self) -> record::Clock {
         together(|| record::Clock {
             t: self.now(),
             wall_ns: read(ClockId::CLOCK_REALTIME),
@@ -70,10 +75,63 @@ impl Clock {
 
     /// An anchor, when the wall clock has been stepped since `last`.
     pub(crate) fn step_since(&self, last: &record::Clock) -> Option<record::Clock> {
-        let now = self.anchor();
+        let now = self.both();
         let wall = now.wall_ns.wrapping_sub(last.wall_ns) as i64;
         let mono = now.mono_ns.wrapping_sub(last.mono_ns) as i64;
-        (wall.abs_diff(mono) > STEP_NS).then_some(now)
+        (wall.abs_diff(mono) > STEP_NS).then(|| self.anchor())
+    }
+}
+
+/// How well the kernel thinks the wall clock is kept (adjtimex(2)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// `TIME_OK`, `TIME_ERROR`… in words.
+    pub(crate) state: &'static str,
+    /// True when something disciplines the clock, so that the errors below mean something.
+    pub(crate) synchronized: bool,
+    /// Largest error; the kernel lets it grow between corrections.
+    pub(crate) max_error_us: u64,
+    /// Estimated error.
+    pub(crate) estimated_error_us: u64,
+}
+
+impl Kept {
+    /// As it is now.
+    ///
+    /// # Errors
+    /// When the call is refused, as some sandboxes do.
+    pub(crate) fn now() -> Result<Self, String> {
+        // SAFETY: a `timex` is numbers only, for which zero is a value; with `modes` 0 the call
+        // changes nothing of the clock and fills what it is given.
+        let (state, timex) = unsafe {
+            let mut timex: nix::libc::timex = std::mem::zeroed();
+            (nix::libc::adjtimex(&raw mut timex), timex)
+        };
+        match nix::errno::Errno::result(state) {
+            Ok(state) => Ok(Self::told(state, &timex)),
+            Err(error) => Err(format!("adjtimex: {error}")),
+        }
+    }
+
+    fn told(state: i32, timex: &nix::libc::timex) -> Self {
+        Self {
+            state: match state {
+                nix::libc::TIME_OK => "synchronized",
+                nix::libc::TIME_INS => "synchronized, a leap second is to be inserted",
+                nix::libc::TIME_DEL => "synchronized, a leap second is to be left out",
+                nix::libc::TIME_OOP => "synchronized, in a leap second",
+                nix::libc::TIME_WAIT => "synchronized, a leap second is over",
+                _ => "not synchronized",
+            },
+            synchronized: (nix::libc::TIME_OK..nix::libc::TIME_ERROR).contains(&state),
+            max_error_us: u64::try_from(timex.maxerror).unwrap_or(0),
+            estimated_error_us: u64::try_from(timex.esterror).unwrap_or(0),
+        }
+    }
+
+    /// Error bound. `None`: a clock that nobody sets right may be wrong by any time.
+    fn error_ns(self) -> Option<u64> {
+        self.synchronized.then_some(self.max_error_us.saturating_mul(1_000))
     }
 }
 
@@ -93,6 +151,25 @@ mod tests {
         assert_eq!(clock.at(clock.origin + Duration::from_nanos(7)), 7);
         let before = clock.origin.checked_sub(Duration::from_secs(1)).unwrap();
         assert_eq!(clock.at(before), 0);
+    }
+
+    #[test]
+    fn only_a_clock_that_is_set_right_has_an_error_bound() {
+        // SAFETY: a `timex` is numbers only, for which zero is a value.
+        let mut timex: nix::libc::timex = unsafe { std::mem::zeroed() };
+        (timex.maxerror, timex.esterror) = (1_500, 20);
+        for (state, words, bound) in [
+            (nix::libc::TIME_OK, "synchronized", Some(1_500_000)),
+            (nix::libc::TIME_OOP, "synchronized, in a leap second", Some(1_500_000)),
+            (nix::libc::TIME_ERROR, "not synchronized", None),
+            (77, "not synchronized", None),
+        ] {
+            let kept = Kept::told(state, &timex);
+            assert_eq!((kept.state, kept.error_ns()), (words, bound));
+            assert_eq!((kept.max_error_us, kept.estimated_error_us), (1_500, 20));
+        }
+        let here = Kept::now().ok().and_then(Kept::error_ns);
+        assert_eq!(Clock::start().anchor().error_ns.is_some(), here.is_some());
     }
 
     #[test]

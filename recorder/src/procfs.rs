@@ -172,8 +172,13 @@ pub(crate) fn status_field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
 
 /// At most `most` bytes of a file.
 pub(crate) fn read_bounded(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    read_all(File::open(path)?, most)
+}
+
+/// At most `most` bytes of an open file.
+pub(crate) fn read_all(file: File, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

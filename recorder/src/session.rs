@@ -1,17 +1,20 @@
 //! One recording, from the first record to the seal. Read top to bottom: it is its story.
 
 use crate::clock::Clock;
+use crate::collect::host::{Cgroup, limits};
 use crate::collect::metrics::{Found, Metrics};
 use crate::collect::{Ask, Collector, Failure, Running};
 use crate::error::Error;
-use crate::host;
 use crate::http::Client;
 use crate::marks::{Follower, Lines, Malformed, Mark};
 use crate::phase::{Edge, Phases};
 use crate::plan::{Plan, random_hex};
+use crate::procfs::Procfs;
+use crate::root::Root;
 use crate::signals::{Signals, Stop};
 use crate::sink::{Place, Sealed, Sink};
 use crate::status::{Live, Voice};
+use crate::{host, nic, zone};
 use inferlint_schema::container::Head;
 use inferlint_schema::record::{self, End, Gap, Note, Record, Source, Text};
 use inferlint_schema::redact::{Masker, Seeds};
@@ -61,7 +64,8 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Creates the bundle, with what is known before anything is read: session, host, remarks.
+    /// Creates the bundle, with what can be told before any source is read: session, machine,
+    /// limits, network, remarks.
     /// `intervals` are the sampling intervals by collector or source, where they are settled.
     ///
     /// # Errors
@@ -75,9 +79,13 @@ impl Session {
         let mut masker = masker(plan);
         let bundle_id = random_hex(16)?;
         let session = opening(plan, clock, 0, bundle_id.clone(), intervals);
-        let host = host::facts(clock.now(), &mut masker);
+        let root = Root::default();
+        let host = host::facts(clock.now(), &root, &mut masker);
         let anchor = clock.anchor();
-        let mut first: Vec<Record> = vec![session.into(), host.into(), anchor.clone().into()];
+        let limits = limits(clock.now(), &Cgroup::own(&Procfs::default()));
+        let mut first: Vec<Record> =
+            vec![session.into(), host.into(), anchor.clone().into(), limits.into()];
+        first.extend(nic::all(clock.now(), &root).into_iter().map(Record::from));
         first.extend(plan.remarks.iter().map(|remark| {
             let (t, by) = (clock.now(), "user".to_owned());
             let (what, key) = (remark.what.to_owned(), remark.key.clone());
@@ -374,6 +382,7 @@ impl Session {
     }
 
     async fn close(&mut self, how: &str) -> Result<Sealed, Error> {
+        self.sink.account(host::changes(self.clock.now(), &Root::default()));
         let anchor = self.clock.anchor();
         self.sink.account(anchor.clone());
         let (cpu_ns, max_rss_bytes) = usage();
@@ -411,6 +420,9 @@ pub(crate) fn opening(
 ) -> record::Session {
     let mut why = BTreeMap::new();
     let boot_id = host::boot_id().map_err(|error| why.insert("boot_id".to_owned(), error)).ok();
+    let tz = std::env::var_os("TZ");
+    let zone = zone::of(&Root::default(), tz.as_deref(), clock.wall_ns / 1_000_000_000);
+    let zone = zone.map_err(|error| why.insert("tz".to_owned(), error)).ok();
     record::Session {
         t: if segment == 0 { 0 } else { clock.now() },
         format: FORMAT,
@@ -425,8 +437,8 @@ pub(crate) fn opening(
         wall_ns: clock.wall_ns,
         mono_ns: clock.mono_ns,
         boot_id,
-        tz: host::time_zone(),
-        tz_offset_s: None,
+        tz_offset_s: zone.as_ref().map(|zone| zone.offset_s),
+        tz: zone.map(|zone| zone.name),
         intervals_ns: (!intervals.is_empty()).then_some(intervals),
         privacy: Some(plan.privacy.name().to_owned()),
         abilities: Some(BTreeMap::from([("metrics".to_owned(), true)])),

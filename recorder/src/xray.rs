@@ -8,7 +8,7 @@ mod verdict;
 
 use crate::child::{Ending, Inherited, Reaper};
 use crate::clock::Clock;
-use crate::collect::host::{Cgroup, Machine, limits};
+use crate::collect::host::{Cgroup, Machine};
 use crate::collect::metrics::{self, Metrics, Trouble};
 use crate::collect::process::{Tree, Trees, Usage};
 use crate::errand::Errand;
@@ -79,7 +79,6 @@ pub(crate) async fn xray(
     let trees = Arc::new(Mutex::new(Trees::new(procs.clone(), me)));
     let reaper = Reaper::new();
     let cgroup = Cgroup::own(&procs);
-    session.sink.account(limits(clock.now(), &cgroup));
     let processes = session.source(|src| source(src, clock, "processes", "other", "process"));
     let machine = session.source(|src| source(src, clock, "host", "host", "host"));
     session.collect(Usage::new(processes, Arc::clone(&trees), clock), SAMPLE);
