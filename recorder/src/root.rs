@@ -31,6 +31,12 @@ impl Root {
         self.0.join(name.trim_start_matches('/'))
     }
 
+    /// An error where the root is not there or not ours to look into.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let there = fs::metadata(self.0.join("."));
+        there.map(drop).map_err(|error| format!("{}: {error}", self.0.display()))
+    }
+
     /// The first 16 KiB of a file.
     pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>, String> {
         let read = self.open(name).and_then(|file| read_all(file, READ_BYTES));
@@ -120,6 +126,9 @@ mod tests {
         for error in [root.text("/gone").unwrap_err(), root.link("/gone").unwrap_err()] {
             assert!(error.starts_with("/gone: No such file"), "{error}");
         }
+        assert!(root.check().is_ok());
+        let gone = Root::at(root.path("/gone")).check().unwrap_err();
+        assert!(gone.contains("/gone: No such file"), "{gone}");
         assert!(root.names("/word").unwrap_err().starts_with("/word: Not a directory"));
         assert_eq!(root.names("/").unwrap(), ["nan", "word"]);
     }

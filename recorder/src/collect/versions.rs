@@ -1,13 +1,17 @@
 //! Versions that can never be asked for later: Python packages by the names of their `*.dist-info`
-//! folders, CUDA and communication libraries by the names of the mapped files.
+//! folders, CUDA and communication libraries by the names of the mapped files, the image where the
+//! root file system tells it, and the time zone that stamps in the log are written in.
 //!
 //! No Python is run and no package is opened.
 
 use crate::procfs::Procfs;
+use crate::root::Root;
+use crate::zone;
 use inferlint_schema::record::Versions;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Folders of packages looked at for one process.
 const FOLDERS: usize = 16;
@@ -63,14 +67,40 @@ pub(crate) fn of_process(procs: &Procfs, pid: u32, of: &str, src: Option<u32>, t
     }
     let libraries: BTreeMap<String, String> =
         mapped.iter().filter_map(|path| library(path)).collect();
+    let root = Root::at(procs.path(format!("{pid}/root")));
+    let image = image(&root).map_err(|error| why.insert("image".to_owned(), error)).ok();
+    // It has ours; what a command sets for it besides is not read.
+    let tz = std::env::var_os("TZ");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let zone = root.check().and_then(|()| zone::of(&root, tz.as_deref(), now.as_secs()));
+    let zone = zone.map_err(|error| why.insert("tz".to_owned(), error)).ok();
     Versions {
         t,
         src,
         of: of.to_owned(),
         packages: (!packages.is_empty()).then_some(packages),
         libraries: (!libraries.is_empty()).then_some(libraries),
-        image: None,
+        image,
+        tz_offset_s: zone.as_ref().map(|zone| zone.offset_s),
+        tz: zone.map(|zone| zone.name),
         why: (!why.is_empty()).then_some(why),
+    }
+}
+
+/// The image that a root file system was made from. Only podman notes it inside, and only for a
+/// privileged container (podman-run(1)); the container's id, which is in its cgroup, is no image.
+fn image(root: &Root) -> Result<String, String> {
+    root.check()?;
+    let noted = |name: &str| {
+        let value = root.field("/run/.containerenv", &format!("{name}=")).ok()?;
+        Some(value.trim_matches('"').to_owned()).filter(|value| !value.is_empty())
+    };
+    match (noted("image"), noted("imageid")) {
+        (Some(image), Some(id)) => Ok(format!("{image} ({id})")),
+        (Some(one), None) | (None, Some(one)) => Ok(one),
+        (None, None) => {
+            Err("no image is noted in /run/.containerenv, and no daemon is asked".into())
+        }
     }
 }
 
@@ -195,10 +225,33 @@ mod tests {
     }
 
     #[test]
+    fn the_image_is_what_the_runtime_noted_inside() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        fs::create_dir(root.path("/run")).unwrap();
+        for (noted, image) in [
+            (
+                "engine=\"podman-4.9.3\"\nname=\"serve\"\nid=\"ab12\"\nimage=\"docker.io/vllm/vllm-openai:v0.32.0\"\nimageid=\"3c9a\"\nrootless=1\n",
+                Some("docker.io/vllm/vllm-openai:v0.32.0 (3c9a)"),
+            ),
+            ("image=\"localhost/sglang\"\n", Some("localhost/sglang")),
+            ("image=\"\"\nimageid=\"3c9a\"\n", Some("3c9a")),
+            ("", None),
+        ] {
+            fs::write(root.path("/run/.containerenv"), noted).unwrap();
+            assert_eq!(super::image(&root).ok().as_deref(), image);
+        }
+    }
+
+    #[test]
     fn what_cannot_be_read_is_said() {
         let root = tempfile::tempdir().unwrap();
         let found = of_process(&Procfs::at(root.path()), 7, "client", None, 0);
         assert_eq!((found.packages, found.libraries), (None, None));
-        assert_eq!(found.why.unwrap().len(), 2);
+        assert_eq!((found.image, found.tz, found.tz_offset_s), (None, None, None));
+        let why = found.why.unwrap();
+        for name in ["packages", "libraries", "image", "tz"] {
+            assert!(why.contains_key(name), "{name} has no reason");
+        }
     }
 }

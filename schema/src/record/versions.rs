@@ -17,6 +17,10 @@ record! {
         libraries: Option<BTreeMap<String, String>>,
         /// Container image or its digest. Absent: not known.
         image: Option<String>,
+        /// Time zone of the process's root file system, as `session.tz`; a `TZ` of its own is not read. Absent: could not be read.
+        tz: Option<String>,
+        /// Offset of that zone from UTC in seconds, at `t`. Absent: could not be read.
+        tz_offset_s: Option<i64>,
         /// For each thing that could not be read, the reason. Absent: nothing was missing.
         why: Option<BTreeMap<String, String>>,
     }
