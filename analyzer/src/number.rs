@@ -40,6 +40,17 @@ pub fn seconds(ns: i64, places: usize) -> String {
     format!("{} s", grouped(ns as f64 / 1e9, places))
 }
 
+/// A size in bytes as people say it.
+pub fn bytes(count: u64) -> String {
+    let count = count as f64;
+    match count {
+        c if c < 1e3 => plural(c, "byte"),
+        c if c < 1e6 => format!("{} kB", grouped(c / 1e3, 1)),
+        c if c < 1e9 => format!("{} MB", grouped(c / 1e6, 1)),
+        c => format!("{} GB", grouped(c / 1e9, 1)),
+    }
+}
+
 /// `1 preemption`, `2 preemptions`.
 pub fn plural(value: f64, one: &str) -> String {
     let ending = if value == 1.0 { "" } else { "s" };
@@ -49,6 +60,19 @@ pub fn plural(value: f64, one: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_said_as_people_say_them() {
+        for (size, text) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (61_152, "61.2 kB"),
+            (2_500_000, "2.5 MB"),
+            (25_276_514_304, "25.3 GB"),
+        ] {
+            assert_eq!(bytes(size), text);
+        }
+    }
 
     #[test]
     fn thousands_are_separated() {

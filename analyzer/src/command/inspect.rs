@@ -45,6 +45,9 @@ fn of_account(account: &Account) -> String {
         account.file.last_t.unwrap_or(0) as f64 / 1e9
     );
     out += &of_file(&account.file);
+    for (what, words) in account.machine() {
+        out += &format!("{what}: {words}\n");
+    }
     out += "records:\n";
     for (kind, (number, bytes)) in &account.kinds {
         let unknown = if account.file.unknown.contains_key(kind) {

@@ -8,6 +8,7 @@
 mod account;
 mod aside;
 mod busy;
+mod machine;
 mod missed;
 mod recording;
 mod restart;

@@ -224,7 +224,7 @@ mod tests {
     use crate::evidence::{Account, Edges, Log, Point, Source};
     use crate::finding::{FindingScope, Verdict};
     use crate::tripwire::{TRIPWIRES, judge};
-    use inferlint_schema::record::{Gap, Session};
+    use inferlint_schema::record::{Gap, Host, Session};
 
     /// A run in which every text an input can choose is `text`.
     fn run(text: &str, points: usize) -> Run {
@@ -306,8 +306,17 @@ mod tests {
             count: 4,
             why: text.into(),
         };
+        let host = Host {
+            t: 0,
+            numbers: None,
+            texts: Some([("os".to_owned(), text.into())].into()),
+            env: None,
+            env_left_out: None,
+            why: None,
+        };
         Account {
             session: Some(session),
+            host: Some(host),
             kinds: [(text.to_owned(), (1, 1))].into(),
             gaps: vec![gap],
             ..Account::default()

@@ -1,8 +1,7 @@
 //! The evidence itself: what the input holds, and what it does not.
 
-use super::bytes;
 use crate::evidence::{Account, Form, Recording, Run, Source};
-use crate::number;
+use crate::number::{self, bytes};
 use crate::report::shown::Shown;
 use inferlint_schema::container::{Seal, Segment};
 use maud::{Markup, html};
@@ -25,7 +24,7 @@ fn of(run: &Run) -> Markup {
         h3 { (super::head::input(run)) ", " (form(run.form)) }
         @if run.sources.iter().any(read) { (sources(run)) }
         @if !run.logs.is_empty() { (logs(run)) }
-        @if let Some(account) = &run.account { (file(account)) (gaps(account)) (kinds(account)) }
+        @if let Some(account) = &run.account { (machine(account)) (file(account)) (gaps(account)) (kinds(account)) }
         @if !run.notes.is_empty() {
             ul { @for note in run.notes.iter().take(ROWS) { li { (Shown::new(note)) } } }
         }
@@ -112,6 +111,20 @@ fn logs(run: &Run) -> Markup {
                         td.n { (number::count(log.server.facts.lines as f64)) }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// What it ran on.
+fn machine(account: &Account) -> Markup {
+    let machine = account.machine();
+    html! {
+        @if !machine.is_empty() {
+            table.keys {
+                caption { "The machine" }
+                thead.sr { tr { th scope="col" { "what" } th scope="col" { "value" } } }
+                tbody { @for (what, words) in &machine { (fact(what, words)) } }
             }
         }
     }

@@ -147,22 +147,12 @@ pub(super) fn duration(ns: i64) -> String {
     }
 }
 
-/// A size in bytes as people say it.
-pub(super) fn bytes(count: u64) -> String {
-    let count = count as f64;
-    match count {
-        c if c < 1e3 => number::plural(c, "byte"),
-        c if c < 1e6 => format!("{} kB", number::grouped(c / 1e3, 1)),
-        c => format!("{} MB", number::grouped(c / 1e6, 1)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn lengths_and_sizes_are_said_as_people_say_them() {
+    fn lengths_are_said_as_people_say_them() {
         let table = [
             (4_700_000_000, "4.7 s"),
             (108_392_000_000, "1 min 48 s"),
@@ -171,9 +161,5 @@ mod tests {
         for (ns, text) in table {
             assert_eq!(duration(ns), text);
         }
-        assert_eq!(
-            (bytes(12), bytes(61_152), bytes(2_500_000)),
-            ("12 bytes".into(), "61.2 kB".into(), "2.5 MB".into())
-        );
     }
 }
