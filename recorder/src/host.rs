@@ -107,21 +107,21 @@ fn memory(facts: &mut Facts, root: &Root) {
     facts.number("numa_balancing", root.number("/proc/sys/kernel/numa_balancing"));
     let pages = "/sys/kernel/mm/transparent_hugepage/enabled";
     facts.text("transparent_hugepages", root.text(pages).and_then(|text| chosen(pages, &text)));
-    for node in nodes(facts, root) {
+    let nodes = nodes(root);
+    facts.number("numa_nodes", nodes.as_ref().map(|n| n.len() as f64).map_err(Clone::clone));
+    for node in nodes.iter().flatten().take(NODES) {
         let folder = format!("/sys/devices/system/node/{node}");
         facts.text(format!("{node}_cpus"), root.text(&format!("{folder}/cpulist")));
-        facts.number(format!("{node}_memory_bytes"), node_memory(root, &node, "MemTotal:"));
+        facts.number(format!("{node}_memory_bytes"), node_memory(root, node, "MemTotal:"));
     }
 }
 
-/// The nodes' names; their number is a fact too.
-fn nodes(facts: &mut Facts, root: &Root) -> Vec<String> {
+/// The nodes' names.
+fn nodes(root: &Root) -> Result<Vec<String>, String> {
     let digits = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
     let is_node = |name: &String| name.strip_prefix("node").is_some_and(digits);
-    let names = root.names("/sys/devices/system/node");
-    let nodes = names.map(|names| names.into_iter().filter(is_node).collect::<Vec<_>>());
-    facts.number("numa_nodes", nodes.as_ref().map(|n| n.len() as f64).map_err(Clone::clone));
-    nodes.unwrap_or_default().into_iter().take(NODES).collect()
+    let names = root.names("/sys/devices/system/node")?;
+    Ok(names.into_iter().filter(is_node).collect())
 }
 
 fn container(facts: &mut Facts, root: &Root, kubernetes: bool) {
@@ -141,8 +141,8 @@ fn changing(facts: &mut Facts, root: &Root) {
     facts.number("memory_available_bytes", meminfo(root, "MemAvailable:"));
     facts.number("swap_bytes", meminfo(root, "SwapTotal:"));
     facts.number("swap_free_bytes", meminfo(root, "SwapFree:"));
-    for node in nodes(facts, root) {
-        let free = node_memory(root, &node, "MemFree:");
+    for node in nodes(root).iter().flatten().take(NODES) {
+        let free = node_memory(root, node, "MemFree:");
         facts.number(format!("{node}_memory_free_bytes"), free);
     }
     let shm = rustix::fs::statvfs(root.path("/dev/shm"));

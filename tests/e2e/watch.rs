@@ -9,7 +9,7 @@ use inferlint_schema::delta::{self, Decoder};
 use inferlint_schema::limits::Limits;
 use inferlint_schema::prom;
 use inferlint_schema::record::{Decoded, End, Gap, Phase, Record};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -856,6 +856,50 @@ fn a_snapshot_is_one_reading_of_every_source_with_its_text() {
     assert_eq!(engine.engine.as_deref(), Some("vllm"));
     assert_eq!(engine.engine_from.as_deref(), Some("metrics"));
     assert_eq!(engine.address, Some(format!("{}/metrics", server.url)));
+}
+
+#[test]
+fn the_machine_is_noted_before_the_first_reading_and_again_at_the_end() {
+    let server = Server::steady();
+    let bench = Bench::new();
+    let mut command = bench.command(&["snapshot", "--url", &server.url]);
+    let out = command.env("TZ", "<-03>3").output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let bundle = bench.bundle();
+    let Record::Session(session) = &bundle.records[0] else { panic!("not a session first") };
+    assert_eq!((session.tz.as_deref(), session.tz_offset_s), (Some("<-03>3"), Some(-10_800)));
+    let of = |kind: &str| {
+        let all = bundle.records.iter().enumerate();
+        all.filter(|(_, record)| record.kind() == kind).map(|(at, _)| at).collect::<Vec<_>>()
+    };
+    let (hosts, reading) = (of("host"), of("scrape")[0]);
+    assert_eq!(hosts.len(), 2);
+    assert!(hosts[0] < reading && of("limits")[0] < reading && hosts[1] > reading);
+    let mut noted = Vec::new();
+    for at in hosts {
+        let Record::Host(host) = &bundle.records[at] else { unreachable!() };
+        let numbers = host.numbers.iter().flat_map(BTreeMap::keys);
+        let texts = host.texts.iter().flat_map(BTreeMap::keys);
+        let why = host.why.iter().flat_map(BTreeMap::keys);
+        noted.push(numbers.chain(texts).chain(why).cloned().collect::<BTreeSet<_>>());
+    }
+    let once = ["kernel", "os", "cpus", "memory_bytes", "numa_nodes", "container", "wsl", "libc"];
+    for name in once {
+        assert!(noted[0].contains(name) && !noted[1].contains(name), "{name}");
+    }
+    for name in ["shm_bytes", "shm_free_bytes", "governor", "swap_free_bytes", "clock_state"] {
+        assert!(noted.iter().all(|noted| noted.contains(name)), "{name}");
+    }
+    let written = format!("{:?}", bundle.records).to_lowercase();
+    for interface in fs::read_dir("/sys/class/net").into_iter().flatten().flatten() {
+        let name = interface.file_name().into_string().unwrap();
+        assert!(!of("nic").is_empty(), "{name} is there");
+        let address = fs::read_to_string(interface.path().join("address")).unwrap_or_default();
+        let address = address.trim().to_lowercase();
+        if address.bytes().any(|byte| byte != b'0' && byte != b':') {
+            assert!(!written.contains(&address), "the address of {name} was written");
+        }
+    }
 }
 
 #[test]
