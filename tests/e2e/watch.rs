@@ -896,7 +896,7 @@ fn the_machine_is_noted_before_the_first_reading_and_again_at_the_end() {
         assert!(!of("nic").is_empty(), "{name} is there");
         let address = fs::read_to_string(interface.path().join("address")).unwrap_or_default();
         let address = address.trim().to_lowercase();
-        if address.bytes().any(|byte| byte != b'0' && byte != b':') {
+        if address.len() >= 17 && address.bytes().any(|byte| byte != b'0' && byte != b':') {
             assert!(!written.contains(&address), "the address of {name} was written");
         }
     }
