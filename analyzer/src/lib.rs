@@ -21,3 +21,4 @@ pub mod output;
 mod pattern;
 pub mod report;
 pub mod tripwire;
+pub mod visible;

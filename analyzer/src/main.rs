@@ -3,6 +3,7 @@
 use clap::Parser;
 use inferlint_analyzer::cli::Cli;
 use inferlint_analyzer::command;
+use inferlint_analyzer::visible::visible_lines;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -19,6 +20,8 @@ fn main() -> ExitCode {
     match command::run(cli) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
+            // What it quotes comes from the input.
+            let error = visible_lines(&error.to_string());
             let _ = writeln!(std::io::stderr(), "inferlint-analyze: {error}");
             ExitCode::from(command::UNUSABLE)
         }

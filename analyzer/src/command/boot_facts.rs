@@ -5,6 +5,7 @@ use crate::cli::{self, Format};
 use crate::error::InputError;
 use crate::load;
 use crate::number::{count, grouped};
+use crate::visible::visible_lines;
 use serde_json::json;
 
 /// Name of the JSON document's form.
@@ -18,7 +19,9 @@ pub(super) fn run(arguments: &cli::BootFacts) -> Result<u8, InputError> {
     }
     let output = match arguments.format {
         Format::Text => {
-            logs.iter().map(|(name, facts)| text(name, facts)).collect::<Vec<_>>().join("\n")
+            let texts: Vec<_> = logs.iter().map(|(name, facts)| text(name, facts)).collect();
+            // Values come from the input.
+            visible_lines(&texts.join("\n"))
         }
         Format::Json => {
             let listed: Vec<_> =
@@ -29,10 +32,7 @@ pub(super) fn run(arguments: &cli::BootFacts) -> Result<u8, InputError> {
             )
         }
     };
-    // Values come from the input: no control sequence of theirs reaches a terminal.
-    let plain: String =
-        output.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect();
-    super::print(&plain)?;
+    super::print(&output)?;
     Ok(0)
 }
 

@@ -4,6 +4,7 @@ use crate::cli::Extract;
 use crate::error::InputError;
 use crate::load::open_bundle;
 use crate::number::count;
+use crate::visible::visible_lines;
 use inferlint_schema::container::Item;
 use inferlint_schema::record::{Decoded, Record};
 use std::collections::BTreeMap;
@@ -36,7 +37,7 @@ pub(super) fn run(arguments: &Extract) -> Result<u8, InputError> {
             write(&folder.join(name), body)?;
         }
     }
-    super::print(&out)?;
+    super::print(&visible_lines(&out))?;
     Ok(0)
 }
 

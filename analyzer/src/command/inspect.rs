@@ -5,6 +5,7 @@ use crate::error::InputError;
 use crate::evidence::{Account, Run, Source};
 use crate::load::{self, Inputs};
 use crate::number::{count, grouped, plural};
+use crate::visible::visible_lines;
 use inferlint_schema::container::{Salvage, Seal};
 
 pub(super) fn run(arguments: &Inspect) -> Result<u8, InputError> {
@@ -20,10 +21,8 @@ pub(super) fn run(arguments: &Inspect) -> Result<u8, InputError> {
             out.push('\n');
         }
     }
-    // Names come from the input: no control sequence of theirs reaches a terminal.
-    let plain: String =
-        out.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect();
-    super::print(&plain)?;
+    // Names come from the input.
+    super::print(&visible_lines(&out))?;
     Ok(0)
 }
 

@@ -4,6 +4,7 @@ use crate::cli::Recover;
 use crate::error::InputError;
 use crate::load::open_bundle;
 use crate::number::plural;
+use crate::visible::visible_lines;
 use inferlint_schema::container::{Head, Item, Salvage, Writer};
 use inferlint_schema::delta::{self, Decoder};
 use inferlint_schema::error::WriteError;
@@ -46,7 +47,7 @@ pub(super) fn run(arguments: &Recover) -> Result<u8, InputError> {
         Some(reason) => format!("\nthe original is not whole: {reason}\n"),
         None => "\nthe original is whole\n".into(),
     };
-    super::print(&text)?;
+    super::print(&visible_lines(&text))?;
     Ok(0)
 }
 

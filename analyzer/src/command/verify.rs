@@ -4,6 +4,7 @@ use crate::cli::Verify;
 use crate::error::InputError;
 use crate::load::open_bundle;
 use crate::number::plural;
+use crate::visible::visible_lines;
 use inferlint_schema::container::{Item, Salvage, Seal};
 use inferlint_schema::delta::{self, Decoder};
 use inferlint_schema::prom;
@@ -43,7 +44,7 @@ pub(super) fn run(arguments: &Verify) -> Result<u8, InputError> {
         None => "clean: sealed, whole, and every text decodes to its reading\n".to_owned(),
         Some(reason) => format!("not clean: {reason}\n"),
     };
-    super::print(&out)?;
+    super::print(&visible_lines(&out))?;
     Ok(u8::from(reason.is_some()))
 }
 

@@ -1,8 +1,9 @@
 //! Text from a bundle, made safe to show.
 //!
-//! Whoever wrote a bundle chose its strings. maud keeps them from being markup; this keeps them from
-//! hiding, reordering or flooding what stands around them.
+//! Whoever wrote a bundle chose its strings. maud keeps them from being markup, `visible.rs` from
+//! hiding and reordering, and this from flooding what stands around them.
 
+use crate::visible;
 use maud::{Markup, Render, html};
 use std::fmt::{self, Display, Formatter};
 
@@ -53,15 +54,7 @@ impl Render for Shown {
 
 fn safe(text: &str, most: usize) -> String {
     let mut out = String::with_capacity(text.len().min(4 * most));
-    for c in text.chars().take(most) {
-        match c {
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            c if hidden(c) => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
-            c => out.push(c),
-        }
-    }
+    text.chars().take(most).for_each(|c| visible::push(&mut out, c));
     let left = text.chars().count().saturating_sub(most);
     if left > 0 {
         out.push_str(&format!("… ({left} more characters)"));
@@ -69,35 +62,9 @@ fn safe(text: &str, most: usize) -> String {
     out
 }
 
-/// Characters that show as nothing, or change how others show: controls, direction marks and
-/// overrides, joiners, separators, variation selectors, tags, private use, byte order marks.
-fn hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{3164}' | '\u{e000}'..='\u{f8ff}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{10ffff}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_hides_or_reorders_is_shown_as_an_escape() {
-        let table = [
-            ("plain – ünï 千 🙂", "plain – ünï 千 🙂"),
-            ("a\0b\x1b[31m", "a\\u{0}b\\u{1b}[31m"),
-            ("two\nlines\r\n\ttab", "two\\nlines\\r\\n\\ttab"),
-            ("\u{202e}gnp.exe\u{2066}", "\\u{202e}gnp.exe\\u{2066}"),
-            ("zero\u{200b}width\u{feff}", "zero\\u{200b}width\\u{feff}"),
-            ("bad \u{fffd} utf-8", "bad \u{fffd} utf-8"),
-        ];
-        for (text, shown) in table {
-            assert_eq!(Shown::new(text).as_str(), shown);
-        }
-    }
 
     #[test]
     fn markup_is_text() {
