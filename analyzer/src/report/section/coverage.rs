@@ -13,6 +13,8 @@ const ROWS: usize = 64;
 enum Cell {
     /// It was, with how much.
     Recorded(String),
+    /// There is nothing to record, for this reason.
+    Absent(String),
     /// It was not, with what would have recorded it.
     Missing(&'static str),
     /// This source or form of input has no place for it.
@@ -124,11 +126,16 @@ fn gpu(run: &Run) -> Cell {
     let own = |source: &Source, name: &str| source.kind == "gpu" || name.starts_with("DCGM_");
     let of = |source: &Source| source.full.names().filter(|name| own(source, name)).count();
     let series: usize = run.sources.iter().map(of).sum();
-    match (series, run.gates.len(), run.form) {
-        (0, 0, Form::Bundle) => Cell::Missing(WATCH_GPU),
-        (0, 0, _) => Cell::Never,
-        (0, looks, _) => Cell::Recorded(number::plural(looks as f64, "look")),
-        (series, ..) => Cell::Recorded(number::count(series as f64) + " metrics"),
+    let seen = run.gates.iter().filter(|gate| !gate.gpus.is_empty()).count();
+    // A look that finds none in use without having read one has found that there is none.
+    let mut none = run.gates.iter().filter(|gate| gate.clear && gate.gpus.is_empty());
+    let why = none.find_map(|gate| gate.why.as_ref()?.get("gpus"));
+    match (series, seen, why, run.form) {
+        (0, 0, Some(why), _) => Cell::Absent(why.clone()),
+        (0, 0, None, Form::Bundle) => Cell::Missing(WATCH_GPU),
+        (0, 0, None, _) => Cell::Never,
+        (0, looks, ..) => Cell::Recorded(number::plural(looks as f64, "look")),
+        (series, ..) => Cell::Recorded(number::plural(series as f64, "metric")),
     }
 }
 
@@ -161,7 +168,7 @@ fn show(column: &str, cell: &Cell) -> Markup {
     let (class, sign) = match cell {
         Cell::Recorded(_) => ("recorded", "●"),
         Cell::Missing(_) => ("missing", "○"),
-        Cell::Never => ("never", "–"),
+        Cell::Absent(_) | Cell::Never => ("never", "–"),
     };
     html! {
         td class=(class) role="cell" {
@@ -169,7 +176,7 @@ fn show(column: &str, cell: &Cell) -> Markup {
             span {
                 i aria-hidden="true" { (sign) }
                 @match cell {
-                    Cell::Recorded(what) => (Shown::name(what)),
+                    Cell::Recorded(what) | Cell::Absent(what) => (Shown::name(what)),
                     Cell::Missing(_) => "not recorded",
                     Cell::Never => "does not apply",
                 }
@@ -196,6 +203,29 @@ fn holes(rows: &[(Shown, [Cell; 6])]) -> Markup {
                     li.command { span { "To have " (columns.join(", ")) ":" } code { (command) } }
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tripwire::example;
+
+    #[test]
+    fn a_look_that_finds_no_gpu_is_no_recording_of_one() {
+        for (evidence, cell) in [
+            (
+                "== gate before clear\nno NVIDIA GPU on this host\n",
+                Cell::Absent("no NVIDIA GPU on this host".into()),
+            ),
+            ("== gate before unread\nthe driver does not answer\n", Cell::Missing(WATCH_GPU)),
+            ("== before\nDCGM_FI_DEV_GPU_UTIL 50\n", Cell::Recorded("1 metric".into())),
+            ("== before\nvllm:num_requests_running 0\n", Cell::Missing(WATCH_GPU)),
+        ] {
+            let mut run = example::run(evidence);
+            run.form = Form::Bundle;
+            assert_eq!(gpu(&run), cell, "{evidence}");
         }
     }
 }
