@@ -5,6 +5,8 @@ mod crates;
 mod seeds;
 // What is not under `#[cfg(test)]` may not unwrap: clippy looks at the module, not the file.
 #[cfg(test)]
+mod readme;
+#[cfg(test)]
 mod report;
 #[cfg(test)]
 mod watch;
