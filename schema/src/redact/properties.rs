@@ -211,12 +211,19 @@ fn hostile_lines_end_soon() {
         "secret ",
     ] {
         let line = piece.repeat((16 << 10) / piece.len());
-        let begun = std::time::Instant::now();
+        let begun = cpu_time();
         masker().text(line.as_bytes());
         masker().argv(&[Text::from(&line[..]), Text::from(&line[..])]);
-        let took = begun.elapsed();
+        let took = cpu_time().saturating_sub(begun);
         assert!(took.as_secs() < 20, "{piece} took {took:?}");
     }
+}
+
+/// How long this thread has had a CPU: time that a loaded machine gives to others is not the rules'.
+fn cpu_time() -> std::time::Duration {
+    let figures = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    let ns = figures.split(' ').next().and_then(|ns| ns.parse().ok());
+    std::time::Duration::from_nanos(ns.unwrap())
 }
 
 /// Recorded runs beside the workspace, or where `INFERLINT_RECORDED` says.
