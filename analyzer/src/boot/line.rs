@@ -36,24 +36,23 @@ pub(crate) struct Line<'a> {
 impl<'a> Line<'a> {
     /// Strips `raw`. Bytes that are not UTF-8 become replacement characters.
     pub(crate) fn strip(number: u64, raw: &'a [u8]) -> Self {
-        let mut line = Line {
+        let mut line = Line::empty(number);
+        line.text = match last_overwrite(uncoloured(String::from_utf8_lossy(raw))) {
+            Cow::Borrowed(text) => Cow::Borrowed(line.peel(text)),
+            Cow::Owned(text) => Cow::Owned(line.peel(&text).to_owned()),
+        };
+        line
+    }
+
+    fn empty(number: u64) -> Self {
+        Line {
             number,
             text: Cow::Borrowed(""),
             process: String::new(),
             level: None,
             stamp: None,
             is_record: false,
-        };
-        let text = uncoloured(String::from_utf8_lossy(raw));
-        let text = last_overwrite(text);
-        line.text = match unwrapped_json(&text) {
-            Some(inner) => Cow::Owned(line.peel(&inner).to_owned()),
-            None => match text {
-                Cow::Borrowed(text) => Cow::Borrowed(line.peel(text)),
-                Cow::Owned(text) => Cow::Owned(line.peel(&text).to_owned()),
-            },
-        };
-        line
+        }
     }
 
     fn peel<'t>(&mut self, text: &'t str) -> &'t str {
@@ -400,8 +399,18 @@ fn python_level<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
     Some(found)
 }
 
-/// `vLLM STDOUT: `, as programs that relay a server's output write it.
+/// `vLLM STDOUT: `, as programs that relay a server's output write it; DJL's
+/// `INFO  PyProcess W-1-model-stdout: ` and TorchServe's `[INFO ] W-9000-m_1.0-stdout MODEL_LOG - `.
 fn relayed_output<'t>(_: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+    for (mark, end) in
+        [("PyProcess ", "-stdout: "), ("PyProcess ", "-stderr: "), (" W-", " MODEL_LOG - ")]
+    {
+        let relayed =
+            text.split_once(end).filter(|(head, _)| head.len() < 100 && head.contains(mark));
+        if let Some((_, rest)) = relayed {
+            return Some(rest);
+        }
+    }
     let at = text.find(" STDOUT: ").or_else(|| text.find(" STDERR: "))?;
     let name = text.get(..at)?;
     (!name.is_empty() && name.len() < 32 && name.chars().all(is_name))
@@ -489,21 +498,35 @@ fn last_overwrite(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// The message of a JSON record: docker's `json-file` driver, or vLLM's JSON formatter (0.31 on).
-fn unwrapped_json(text: &str) -> Option<String> {
-    if !text.starts_with("{\"") {
+/// The lines a JSON record holds: docker's `json-file` driver, the JSON formatters of vLLM (0.31 on)
+/// and TGI, and Python's `exc_info` beside the message. A launcher's prefix may stand before it.
+pub(crate) fn unfold(raw: &[u8]) -> Option<Vec<String>> {
+    memchr::memmem::find(raw, b"{\"")?;
+    let text = uncoloured(String::from_utf8_lossy(raw));
+    let inner = Line::empty(0).peel(&text);
+    if !inner.starts_with("{\"") {
         return None;
     }
-    let record: serde_json::Value = serde_json::from_str(text).ok()?;
-    let fields = record.get("fields").and_then(|fields| fields.get("message"));
-    let message = record.get("log").or_else(|| record.get("message")).or(fields)?.as_str()?;
-    let level = record.get("levelname").or_else(|| record.get("level"));
-    let level = level.and_then(serde_json::Value::as_str);
-    Some(match level {
-        Some(level) => format!("{level}: {message}"),
-        None => message.trim_end_matches('\n').to_owned(),
-    })
+    let record: serde_json::Value = serde_json::from_str(inner).ok()?;
+    let text_of = |key: &str| record.get(key).and_then(serde_json::Value::as_str);
+    let fields = || record.get("fields")?.get("message")?.as_str();
+    let message = text_of("log").or_else(|| text_of("message")).or_else(fields)?;
+    let level = text_of("levelname").or_else(|| text_of("level"));
+    let process = match (text_of("processName"), record.get("process")) {
+        (Some(name), Some(pid)) if name != "MainProcess" => format!("({name} pid={pid}) "),
+        _ => String::new(),
+    };
+    let raised = ["exc_info", "exception", "stack_trace"].into_iter().find_map(text_of);
+    let lines = message.lines().chain(raised.into_iter().flat_map(str::lines));
+    let said = |(at, line): (usize, &str)| match level {
+        Some(level) if at == 0 => format!("{process}{level}: {line}"),
+        _ => format!("{process}{line}"),
+    };
+    Some(lines.take(MAX_UNFOLDED).enumerate().map(said).collect())
 }
+
+/// Lines read of one record: more than any traceback has.
+const MAX_UNFOLDED: usize = 1_000;
 
 #[cfg(test)]
 mod tests {
@@ -601,6 +624,13 @@ mod tests {
                 "",
                 error,
             ),
+            (
+                "INFO  PyProcess W-123-m-stdout: [2,0]<stdout>:[rank1]: boom",
+                "boom",
+                "2,0 rank1",
+                None,
+            ),
+            ("[WARN ] W-9000-m_1.0-stderr MODEL_LOG -   File \"a\"", "  File \"a\"", "", None),
             ("vLLM STDOUT: INFO 01-01 00:00:00 [a.py:1] x", "x", "", info),
             ("Nov 30 10:00:00 gpu7 vllm[123]: Killed", "Killed", "", None),
             ("[pod/server-0/vllm] Killed", "Killed", "", None),
@@ -614,19 +644,6 @@ mod tests {
             ),
             ("\u{1b}[0m[10/01/2026-01:54:18] [TRT-LLM] [W] x", "x", "", Some(Level::Warning)),
             ("loading 5%\rloading 10%\r", "loading 10%", "", None),
-            (
-                "{\"log\":\"(EngineCore pid=7) boom\\n\",\"stream\":\"stderr\"}",
-                "boom",
-                "EngineCore pid=7",
-                None,
-            ),
-            ("{\"levelname\":\"ERROR\",\"message\":\"boom\"}", "boom", "", error),
-            (
-                "{\"timestamp\":\"t\",\"level\":\"ERROR\",\"fields\":{\"message\":\"boom\"}}",
-                "boom",
-                "",
-                error,
-            ),
             (
                 "2025-03-07 23:50:27,531 - __main__ - INFO - [2025-03-07 23:50:27 TP0] x",
                 "x",
@@ -649,6 +666,34 @@ mod tests {
         ];
         for (raw, text, process, level) in cases {
             strips(raw, text, process, *level);
+        }
+    }
+
+    #[test]
+    fn records_of_json_are_unfolded() {
+        let cases: &[(&str, &[&str])] = &[
+            (
+                r#"{"log":"(EngineCore pid=7) boom\n","stream":"stderr"}"#,
+                &["(EngineCore pid=7) boom"],
+            ),
+            (r#"{"levelname":"ERROR","message":"boom"}"#, &["ERROR: boom"]),
+            (r#"{"timestamp":"t","level":"ERROR","fields":{"message":"boom"}}"#, &["ERROR: boom"]),
+            (
+                r#"server-1  | {"levelname":"ERROR","processName":"EngineCore","process":7,"message":"dead","exc_info":"Traceback:\n  File"}"#,
+                &[
+                    "(EngineCore pid=7) ERROR: dead",
+                    "(EngineCore pid=7) Traceback:",
+                    "(EngineCore pid=7)   File",
+                ],
+            ),
+        ];
+        for (raw, lines) in cases {
+            assert_eq!(unfold(raw.as_bytes()).unwrap(), *lines);
+        }
+        for raw in
+            [r#"got exception: {"message":"x"}"#, r#"{"error":{"code":400}}"#, "{\"", "plain"]
+        {
+            assert_eq!(unfold(raw.as_bytes()), None, "{raw}");
         }
     }
 

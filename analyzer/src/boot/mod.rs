@@ -150,6 +150,13 @@ impl Scanner {
     }
 
     fn take(&mut self, number: u64, raw: &[u8]) {
+        match line::unfold(raw) {
+            Some(lines) => lines.iter().for_each(|line| self.take_line(number, line.as_bytes())),
+            None => self.take_line(number, raw),
+        }
+    }
+
+    fn take_line(&mut self, number: u64, raw: &[u8]) {
         let line = Line::strip(number, raw);
         self.count_marks(raw);
         let grammar = self.grammar();

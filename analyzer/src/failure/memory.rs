@@ -183,7 +183,7 @@ fn out_of_memory(t: &Told<'_>) -> String {
     let free = t
         .find(r"of which ([\d.]+ [GMK]i?B) is free")
         .or_else(|| t.find(r"Free \(according to CUDA\): ([\d.]+ [GMK]i?B)"));
-    let other = t.find(r"Process (\d+) has [\d.]+ [GMK]i?B memory in use");
+    let other = t.find(r"Process (\d+ has [\d.]+ GiB) memory in use");
     let kind = when(t);
     let moment = match kind {
         "oom_serving" => "while serving",
@@ -204,8 +204,8 @@ fn out_of_memory(t: &Told<'_>) -> String {
             None => format!("{free} free"),
         });
     }
-    if let (Some(pid), true) = (other, t.serving) {
-        numbers.push(format!("process {pid} holds the rest"));
+    if let Some((pid, held)) = other.and_then(|other| other.split_once(" has ")) {
+        numbers.push(format!("process {pid} holds {held} of it"));
     }
     let numbers = if numbers.is_empty() { t.quote(110) } else { numbers.join(", ") };
     format!("GPU out of memory {moment}: {numbers}; {}", advice(t, kind))

@@ -33,4 +33,9 @@ pub(super) const EXAMPLES: &[Example] = &[
         &["could not be created: KV cache", "9.86", "140.06"],
         "[07/08/2025-19:47:15] [TRT-LLM] [RANK 1] [E] Failed to initialize executor on rank 1: Executor creation failed due to insufficient GPU memory.\n\nThe following component could not be created: KV cache\nTotal GPU memory (GiB): 140.06\nFree GPU memory before component creation attempt (GiB): 9.86\n",
     ),
+    boot(
+        "no_memory_for_kv_cache",
+        &["cache blocks"],
+        "{\"levelname\": \"INFO\", \"processName\": \"APIServer\", \"process\": 1, \"message\": \"vLLM API server version 0.31.0\"}\n{\"levelname\": \"ERROR\", \"processName\": \"EngineCore\", \"process\": 94, \"message\": \"EngineCore failed to start.\", \"exc_info\": \"Traceback (most recent call last):\\n  File \\\"/v/v1/core/kv_cache_utils.py\\\", line 694, in check_enough_kv_cache_memory\\nValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.\"}\n",
+    ),
 ];
