@@ -63,6 +63,7 @@ pub(super) const KINDS: &[Kind] = &[
             r"(?i)must be divisible by .{0,60}(?:parallel|shard|rank|world|gpus|partition|\b(?:attn_)?[tempd]p(?:[_ -]size)?\b)",
             r"(?i)(?:heads?|hidden|intermediate|vocab|experts?|layers?)\w*.{0,60} must be divisible by",
             r"(?<n>\d+) is not divisible by (?<ranks>\d+)",
+            r"not divisible by weight quantization block_[nk]",
             r"(?i)not divisible by .{0,60}(?:parallel|shard|rank|world|gpus|partition|\b(?:attn_)?[tempd]p(?:[_ -]size)?\b)",
         ],
         |t| match (t.part("n"), t.part("ranks")) {

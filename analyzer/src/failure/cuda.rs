@@ -37,13 +37,15 @@ pub(super) const KINDS: &[Kind] = &[
             r"Memory access fault by GPU",
         ],
         |t| {
+            if t.text.contains("Memory access fault") || t.text.contains("HIP") {
+                return t.say(
+                    "illegal memory access on the GPU",
+                    "run once with AMD_SERIALIZE_KERNEL=3 to find the kernel",
+                );
+            }
             t.say(
                 "CUDA illegal memory access",
-                t.advise(
-                    "run once with CUDA_LAUNCH_BLOCKING=1 to find the kernel",
-                    "run once with CUDA_LAUNCH_BLOCKING=1 to find the kernel",
-                    "run once with CUDA_LAUNCH_BLOCKING=1 to find the kernel",
-                ),
+                "run once with CUDA_LAUNCH_BLOCKING=1 to find the kernel",
             )
         },
     )

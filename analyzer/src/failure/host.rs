@@ -60,6 +60,12 @@ pub(super) const KINDS: &[Kind] = &[
     .needs(Needs::Nothing)
     .fatal(),
     Kind::new(
+        "open_files_limit",
+        "a process may not open any more files or sockets",
+        &[r"(?i)too many open files", r"\[Errno 24\]|\bEMFILE\b"],
+        |t| t.say("the limit of open files was reached", "raise it (ulimit -n, LimitNOFILE=, --ulimit nofile)"),
+    ),
+    Kind::new(
         "bus_error_shm",
         "SIGBUS: a mapped page could not be backed, as a rule because /dev/shm is full",
         &[r"\bSIGBUS\b", r"Fatal Python error: Bus error", r"\bBus error\b", r"(?i)\bexit(?:ed with)?(?: exit)? ?(?:code|status)[ :=]*\(?(?:-7|135)\b",

@@ -84,7 +84,7 @@ pub(super) const OUT: &[Kind] = &[Kind::new(
     &[
         r"(?:torch\.|cuda\.|\b)OutOfMemoryError: (?:CUDA|HIP|XPU|Allocation)",
         r"CUDA out of memory",
-        r"HIP out of memory",
+        r"\b(?:HIP|XPU|NPU|HPU|MUSA) out of memory",
         r"(?i)cuda(?: runtime)? error:? \(?(?:\d+\)?:? )?out of memory",
         r"cudaMalloc(?:Async)? failed: out of memory",
         r"CUDA_ERROR_OUT_OF_MEMORY",

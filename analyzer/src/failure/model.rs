@@ -11,7 +11,7 @@ pub(super) const KINDS: &[Kind] = &[
     ),
     Kind::new(
         "checkpoint_corrupt",
-        "a weight file is truncated or damaged",
+        "a file of the model is truncated or damaged",
         &[
             r"SafetensorError",
             r"InvalidHeaderDeserialization|MetadataIncompleteBuffer|HeaderTooLarge|HeaderTooSmall|InvalidHeaderLength",
@@ -22,8 +22,9 @@ pub(super) const KINDS: &[Kind] = &[
             r"(?i)data is not within the file bounds",
             r"(?i)gguf_init_from_file\w*: (?:failed to read|.*\binvalid)|invalid magic",
             r"incomplete metadata, file not fully covered",
+            r"(?i)config file at '[^']*' is not a valid JSON file",
         ],
-        |t| t.say("a weight file is corrupt or truncated", "delete it and download it again"),
+        |t| t.say("a file of the model is corrupt or truncated", "delete it and download it again"),
     ),
     Kind::new(
         "hf_gated_repo",
@@ -60,6 +61,7 @@ pub(super) const KINDS: &[Kind] = &[
             r"(?i)no \w* ?config(?:\.json)? (?:file )?found in",
             r"(?i)model (?:path|directory|file) .{0,120}(?:does not exist|not found)",
             r"Invalid repository ID or local directory specified",
+            r"No adapter found for \S+",
         ],
         |t| t.say("the model was not found at the place named", "check the name or path, and HF_TOKEN if it is private"),
     ),

@@ -104,6 +104,7 @@ static WRAPPERS: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
         r"CppExecutorError|RequestError: Engine|Health check detected fatal engine error",
         r"(?i)failed to load all models|failed to create instance|failed to load '\w+' version|modelInstanceState",
         r"CalledProcessError: Command",
+        r"BackendCompilerFailed: .*raised:\s*$",
         r"^(?:Initialization|Startup|Server) failed\.?$",
         r"^SystemExit|^KeyboardInterrupt|^GeneratorExit",
         r"terminate called after throwing",

@@ -15,6 +15,7 @@ pub(super) const KINDS: &[Kind] = &[
             r"(?i)(?:port|address) (?<port>\d+) (?:is )?(?:already )?in use",
             r"(?i)at (?<port>\d+) is not available in \d+ seconds",
             r"port: (?<port>\d+),.*EADDRINUSE",
+            r"(?i)address already in use \(addr='tcp://(?<host>[^:']+):(?<port>\d+)'",
             r"(?i)address already in use",
             r"EADDRINUSE",
         ],

@@ -114,7 +114,7 @@ pub(super) fn raised(t: &Told<'_>) -> String {
         215_usize.saturating_sub(lead.chars().count() + place.chars().count() + e.class.len());
     let said = match (message.is_empty(), t.tail.iter().find(|l| !l.trim().is_empty())) {
         (false, _) => format!(": {}", super::kind::shorten(message, room)),
-        (true, Some(next)) if !next.contains("exception") => {
+        (true, Some(next)) if !next.contains("xception") => {
             format!(": {}", super::kind::shorten(next, room))
         }
         _ => String::new(),

@@ -81,17 +81,18 @@ impl Traces {
         let text = line.text.as_ref();
         if let Some(at) = text.find("Traceback (most recent call last)") {
             let said = text.get(..at).unwrap_or_default().trim();
-            open.header = if said.is_empty() || said.starts_with(['+', '|']) {
-                open.previous.clone()
-            } else {
-                said.to_owned()
-            };
-            open.thread = open.header.starts_with("Exception in thread ")
-                || open.previous.starts_with("Exception in thread ");
             open.frames.clear();
             open.reading = true;
             open.just_ended = false;
+            // What announced a chain announced all of it.
             if !std::mem::take(&mut open.chained) {
+                open.header = if said.is_empty() || said.starts_with(['+', '|']) {
+                    open.previous.clone()
+                } else {
+                    said.to_owned()
+                };
+                open.thread = open.header.starts_with("Exception in thread ")
+                    || open.previous.starts_with("Exception in thread ");
                 self.chains += 1;
                 open.chain = self.chains;
             }

@@ -40,6 +40,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "(APIServer pid=7) pydantic_core._pydantic_core.ValidationError: 1 validation error for VllmConfig\n(APIServer pid=7)   Value error, Total number of attention heads (28) must be divisible by tensor parallel size (8). [type=value_error, input_value=ArgsKwargs(()), input_type=ArgsKwargs]\n",
     ),
     boot(
+        "tp_not_divisible",
+        &["192", "block_n"],
+        "(EngineCore pid=5) ERROR 09-05 11:20:20 [core.py:1] ValueError: The output_size of gate's and up's weight = 192 is not divisible by weight quantization block_n = 128.\n",
+    ),
+    boot(
         "lora_rank_too_big",
         &["64", "16"],
         "ValueError: LoRA rank 64 is greater than max_lora_rank 16.\n",

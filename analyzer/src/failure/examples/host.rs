@@ -93,4 +93,14 @@ pub(super) const EXAMPLES: &[Example] = &[
         &["-6"],
         "INFO:     Application startup complete.\n[2026-01-01 10:00:00] x\n(APIServer pid=1) ERROR 01-01 10:00:00 [core_client.py:600] Engine core proc EngineCore_DP0 died unexpectedly, shutting down client.\n(APIServer pid=1) RuntimeError: Engine core failed. Failed core proc(s): {'EngineCore_DP0': -6}\n",
     ),
+    boot(
+        "open_files_limit",
+        &["ulimit"],
+        "[2026-01-01 10:00:00] server_args={'model_path': '/m'}\n[2026-01-01 10:00:10] Traceback (most recent call last):\n  File \"/z/socket.py\", line 3, in socket\nzmq.error.ZMQError: Too many open files\n",
+    ),
+    serving(
+        "open_files_limit",
+        &["/tmp/x"],
+        "INFO:     Application startup complete.\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] EngineCore encountered a fatal error.\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] OSError: [Errno 24] Too many open files: '/tmp/x'\n",
+    ),
 ];

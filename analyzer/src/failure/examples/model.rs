@@ -29,6 +29,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "llama_model_load: error loading model: tensor 'blk.3.ffn_up.weight' data is not within the file bounds, model is corrupted or incomplete\nmain: exiting due to model loading error\n",
     ),
     boot(
+        "checkpoint_corrupt",
+        &["/m/config.json"],
+        "(APIServer pid=1) OSError: It looks like the config file at '/m/config.json' is not a valid JSON file.\n",
+    ),
+    boot(
         "hf_gated_repo",
         &["HF_TOKEN"],
         "huggingface_hub.errors.GatedRepoError: 403 Client Error. (Request ID: Root=1)\n\nCannot access gated repo for url https://huggingface.co/some-org/gated-8b/resolve/main/config.json.\n",

@@ -33,6 +33,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         &["ValueError", "free"],
         "[10:00:00] server_args=ServerArgs(model_path='/m')\n[10:00:00] The server is fired up and ready to roll!\n[10:10:00 DP1 TP0] TpModelWorkerClient hit an exception: Traceback (most recent call last):\n  File \"/s/tp_worker_overlap_thread.py\", line 3, in forward_thread_func_\nValueError: token_to_kv_pool free slots do not add up\n\n[10:10:01] Received sigquit from a child process. It usually means the child failed.\n",
     ),
+    boot(
+        "scheduler_exception",
+        &["invalid argument", "cuda_graph_runner.py"],
+        "[2026-01-01 10:00:00 TP0] Scheduler hit an exception: Traceback (most recent call last):\n  File \"/s/custom_all_reduce.py\", line 307, in register_graph_buffers\nRuntimeError: invalid argument\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File \"/s/cuda_graph_runner.py\", line 400, in __init__\nException: Capture cuda graph failed: invalid argument\n\n[2026-01-01 10:00:01] Received sigquit from a child process. It usually means the child failed.\n",
+    ),
     serving(
         "detokenizer_exception",
         &["UnicodeDecodeError"],
@@ -56,7 +61,7 @@ pub(super) const EXAMPLES: &[Example] = &[
     serving(
         "controller_exception",
         &["ZMQError"],
-        "[2026-01-01 10:00:00] server_args={'model_path': '/m'}\n[2026-01-01 10:00:00] The server is fired up and ready to roll!\n[2026-01-01 10:10:00] DataParallelController hit an exception: Traceback (most recent call last):\n  File \"/s/data_parallel_controller.py\", line 3, in dispatch\nzmq.error.ZMQError: Too many open files\n",
+        "[2026-01-01 10:00:00] server_args={'model_path': '/m'}\n[2026-01-01 10:00:00] The server is fired up and ready to roll!\n[2026-01-01 10:10:00] DataParallelController hit an exception: Traceback (most recent call last):\n  File \"/s/data_parallel_controller.py\", line 3, in dispatch\nzmq.error.ZMQError: Host unreachable\n",
     ),
     serving(
         "controller_exception",
