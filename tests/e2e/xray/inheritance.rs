@@ -7,9 +7,9 @@ const INHERITED: &str = r"
 grep -E '^(Uid|Gid|Groups|Umask|Sig(Blk|Ign|Cgt)|Cap|NoNewPrivs|Seccomp:|Cpus_allowed:)' \
   /proc/self/status
 for name in limits cgroup oom_score_adj coredump_filter personality timerslack_ns; do
-  cat /proc/$$/$name; done
+  cat /proc/self/$name; done
 # Priority, nice value, real-time priority and scheduling policy.
-cut -d' ' -f18,19,40,41 /proc/$$/stat
+cut -d' ' -f18,19,40,41 /proc/self/stat
 env | grep -v '^_=' | sort
 pwd; readlink /proc/$$/fd/0
 exec ls /proc/self/fd";
@@ -21,7 +21,8 @@ umask 027; ulimit -S -n 512; ulimit -S -c 0; ulimit -S -v 90000000; ulimit -H -v
 exec 7</dev/null 9>>odd.log
 trap '' HUP PIPE QUIT USR1; export ODD='a  b'
 echo 77 > /proc/$$/oom_score_adj; echo 0x21 > /proc/$$/coredump_filter
-exec taskset -c 0 chrt --batch 0 nice -n 3 env --block-signal=USR2 --block-signal=WINCH "$@""#;
+cpu=$(grep Cpus_allowed_list /proc/self/status | grep -o '[0-9]*' | head -n 1)
+exec taskset -c $cpu chrt --batch 0 nice -n 3 env --block-signal=USR2 --block-signal=WINCH "$@""#;
 
 /// The lines that only one of two runs printed.
 fn differences(recorded: &[u8], bare: &[u8]) -> Vec<String> {

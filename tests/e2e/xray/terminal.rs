@@ -62,9 +62,8 @@ fn a_closed_terminal_ends_the_load_as_without_us_and_seals_the_bundle() {
         wait_for(|| exists(&folder, "loading").then_some(()));
         drop(terminal);
         let bare_status = bare.wait().unwrap();
-        let heard = wait_for(|| fs::read_to_string(folder.path("got")).ok());
-        assert_eq!(heard, "hup\n");
         wait_for(|| with_argument(&load).is_empty().then_some(()));
+        assert_eq!(fs::read_to_string(folder.path("got")).unwrap(), "hup\n");
         for name in ["got", "loading"] {
             fs::remove_file(folder.path(name)).unwrap();
         }

@@ -30,7 +30,7 @@ fn a_killed_recorder_changes_nothing_for_the_load() {
     // Moments spread over the run, the same ones every time.
     let rounds: Vec<u64> = (0..20).map(|n| 40 + n * 67 % 1_300).collect();
     thread::scope(|scope| {
-        for lane in rounds.chunks(5) {
+        for lane in rounds.chunks(7) {
             let (standing, load, bare) = (&standing, &load, &bare);
             scope.spawn(move || {
                 for after_ms in lane {
