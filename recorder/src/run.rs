@@ -185,6 +185,11 @@ impl<'a> Run<'a> {
         self.trees.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Our process trees, for somebody else who looks at them.
+    pub(crate) fn shared_trees(&self) -> Arc<Mutex<Trees>> {
+        Arc::clone(&self.trees)
+    }
+
     /// Goes on with the run until `event`.
     ///
     /// # Errors

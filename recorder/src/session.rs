@@ -6,6 +6,7 @@ use crate::collect::metrics::{Found, Metrics};
 use crate::collect::{Ask, Collector, Failure, Running};
 use crate::error::Error;
 use crate::http::Client;
+use crate::identity::{Means, Ours, Watched};
 use crate::marks::{Follower, Lines, Malformed, Mark};
 use crate::phase::{Edge, Phases};
 use crate::plan::{Plan, random_hex};
@@ -24,7 +25,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, MissedTickBehavior, timeout_at};
 
 /// The program and its version, as bundles name their writer.
 pub(crate) const WRITER: &str = concat!("inferlint-record ", env!("CARGO_PKG_VERSION"));
@@ -58,6 +60,8 @@ pub(crate) struct Session {
     /// First slot of every schedule, once there is one.
     start: Option<Instant>,
     running: Vec<Running>,
+    /// Those who watch who answers; they end after the collectors of metrics.
+    witnesses: Vec<JoinHandle<()>>,
     phases: Phases,
     anchor: record::Clock,
     malformed: u64,
@@ -104,6 +108,7 @@ impl Session {
             sources: 0,
             start: None,
             running: Vec::new(),
+            witnesses: Vec::new(),
             phases: Phases::default(),
             anchor,
             malformed: 0,
@@ -132,7 +137,12 @@ impl Session {
     /// Declares the expositions that were found; each comes back with its collector.
     ///
     /// Servers of one role are replicas of each other.
-    pub(crate) fn declare(&mut self, found: Vec<Found>, client: &Client) -> Vec<Metrics> {
+    pub(crate) fn declare(
+        &mut self,
+        found: Vec<Found>,
+        client: &Client,
+        ours: &Ours,
+    ) -> Vec<Metrics> {
         let mut of_role: BTreeMap<String, usize> = BTreeMap::new();
         for found in found.iter().filter(|found| found.serves()) {
             *of_role.entry(found.role().to_owned()).or_default() += 1;
@@ -144,7 +154,17 @@ impl Session {
             let t = self.clock.now();
             let src = self.source(|src| found.source(t, src, group));
             let live = Arc::clone(&self.live);
-            collectors.push(found.collector(src, client.clone(), self.clock, live));
+            let means = Means {
+                client: client.clone(),
+                clock: self.clock,
+                sink: self.sink.clone(),
+                ours: ours.clone(),
+            };
+            let watched = found.watch(src, means).map(|Watched { signs, task }| {
+                self.witnesses.push(task);
+                signs
+            });
+            collectors.push(found.collector(src, client.clone(), self.clock, live, watched));
         }
         collectors
     }
@@ -378,6 +398,9 @@ impl Session {
         let last = self.running.drain(..).map(|running| tokio::spawn(running.end(deadline)));
         for ended in last.collect::<Vec<_>>() {
             let _ = ended.await;
+        }
+        for witness in self.witnesses.drain(..) {
+            let _ = timeout_at(deadline, witness).await;
         }
     }
 

@@ -136,7 +136,7 @@ fn first(body: &[u8], names: &[&str], fold: fn(f64, f64) -> f64) -> Option<f64> 
 }
 
 /// All series of metric `name` folded into one value; `None` when it has none.
-fn folded(body: &[u8], name: &str, fold: fn(f64, f64) -> f64) -> Option<f64> {
+pub(crate) fn folded(body: &[u8], name: &str, fold: fn(f64, f64) -> f64) -> Option<f64> {
     let mut rest = body;
     let mut result: Option<f64> = None;
     while let Some(at) = memchr::memmem::find(rest, name.as_bytes()) {
@@ -150,6 +150,20 @@ fn folded(body: &[u8], name: &str, fold: fn(f64, f64) -> f64) -> Option<f64> {
         }
     }
     result
+}
+
+/// The least value of all series whose metric's name ends with `end`.
+pub(crate) fn least_ending(body: &[u8], end: &str) -> Option<f64> {
+    let value = |at: usize| {
+        let begin = memchr::memrchr(b'\n', body.get(..at)?).map_or(0, |before| before + 1);
+        let name = body.get(begin..at + end.len())?;
+        let after = body.get(at + end.len())?;
+        let is_name = name.iter().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b':'));
+        (is_name && matches!(after, b'{' | b' ')).then_some(())?;
+        let rest = body.get(begin..)?;
+        value_of(rest.get(..memchr::memchr(b'\n', rest).unwrap_or(rest.len()))?)
+    };
+    memchr::memmem::find_iter(body, end.as_bytes()).filter_map(value).reduce(f64::min)
 }
 
 /// The value of a sample line; a label value may hold anything, so it is looked for from the end.

@@ -36,7 +36,7 @@ pub(crate) async fn watch(plan: &Plan, voice: &Voice) -> Result<(), Error> {
     let mut session = Session::open(plan, place, clock, settled(&found, &intervals))?;
     let mut marks = plan.marks.as_deref().map(follow).transpose()?;
     say_begun(plan, &intervals, voice);
-    for (metrics, interval) in session.declare(found, &client).into_iter().zip(intervals) {
+    for (metrics, interval) in session.declare(found, &client, &None).into_iter().zip(intervals) {
         session.collect(metrics, interval);
     }
     let how = session.run(plan.duration, marks.as_mut(), &mut signals, voice).await;
@@ -69,7 +69,7 @@ pub(crate) async fn snapshot(plan: &Plan, voice: &Voice) -> Result<(), Error> {
     };
     judge(plan, &found, false, voice)?;
     let mut session = Session::open(plan, place, clock, BTreeMap::new())?;
-    let sources = session.declare(found, &client);
+    let sources = session.declare(found, &client, &None);
     let reading = async {
         for metrics in sources {
             session.read_once(metrics).await;

@@ -238,5 +238,6 @@ async fn discover(
         note(run, "interval_ms", &longest.as_millis().to_string());
     }
     run.metered = !found.is_empty();
-    Ok(run.session.declare(found, client).into_iter().zip(intervals).collect())
+    let ours = errand.serve.as_ref().map(|_| run.shared_trees());
+    Ok(run.session.declare(found, client, &ours).into_iter().zip(intervals).collect())
 }

@@ -3,6 +3,7 @@
 use super::{Ask, Collector, Failure};
 use crate::clock::Clock;
 use crate::http::{self, Client};
+use crate::identity::{self, Means, Sign, Watched};
 use crate::plan::{Plan, Target};
 use crate::sink::Worth;
 use crate::status::Live;
@@ -14,6 +15,7 @@ use reqwest::Url;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
 
 /// Interval for a server that somebody else started.
 pub(crate) const ATTACHED: Duration = Duration::from_secs(1);
@@ -318,10 +320,16 @@ impl Found {
         client: Client,
         clock: Clock,
         live: Arc<Live>,
+        signs: Option<mpsc::Sender<Sign>>,
     ) -> Metrics {
-        let serves = self.target.serves;
         let encoder = Encoder::new(src);
-        Metrics { src, client, urls: self.urls, serves, encoder, clock, live, body: Vec::new() }
+        Metrics { src, client, urls: self.urls, encoder, clock, live, signs, body: Vec::new() }
+    }
+
+    /// Has it watched who answers, at an address that has a part in serving.
+    pub(crate) fn watch(&self, src: u32, means: Means) -> Option<Watched> {
+        let base = self.target.url.clone();
+        self.target.serves.then(|| identity::watch(src, base, self.engine, means))
     }
 }
 
@@ -332,10 +340,11 @@ pub(crate) struct Metrics {
     client: Client,
     /// One, or all that may be right while the server has never answered.
     urls: Vec<Url>,
-    serves: bool,
     encoder: Encoder,
     clock: Clock,
     live: Arc<Live>,
+    /// Where it is watched who answers, at an address that has a part in serving.
+    signs: Option<mpsc::Sender<Sign>>,
     body: Vec<u8>,
 }
 
@@ -358,11 +367,14 @@ impl Collector for Metrics {
                     self.urls.swap(0, index);
                     self.urls.truncate(1);
                     self.keep(t, &answer, took, ask, out);
+                    self.tell(|body| Sign::answered(answer.peer, body, ask.keyframe));
                     return Ok(());
                 }
                 Err(other) => failure = failure.or(Some(other)),
             }
         }
+        let answers = failure.as_ref().is_some_and(|failure| failure.status.is_some());
+        self.tell(|_| Sign::Failed { answers });
         let failure = failure.map_or_else(
             || Failure { what: "scrape", why: "no address to read".to_owned() },
             |failure| Failure {
@@ -375,6 +387,13 @@ impl Collector for Metrics {
 }
 
 impl Metrics {
+    fn tell(&self, sign: impl FnOnce(&[u8]) -> Sign) {
+        if let Some(signs) = &self.signs {
+            // A full queue is somebody who looks already.
+            let _ = signs.try_send(sign(&self.body));
+        }
+    }
+
     fn keep(
         &mut self,
         t: u64,
@@ -393,7 +412,7 @@ impl Metrics {
         };
         self.encoder.exposition(&head, &self.body, ask.keyframe, ask.keep, out);
         self.live.scraped(took);
-        if self.serves {
+        if self.signs.is_some() {
             self.live.exposed(self.src, &self.body);
         }
     }

@@ -19,21 +19,17 @@ use super::{Ask, Collector, Failure};
 use crate::clock::{Clock, together};
 use crate::procfs::{Identity, Procfs, Stat, status_field};
 use crate::sink::Worth;
+use crate::sockets;
 use inferlint_schema::delta::Encoder;
 use inferlint_schema::record::{Process, Record, Text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Threads read of one process in one second; the largest engine process seen has 420.
 const THREADS: usize = 2_048;
 /// Threads of one process that are asked for children between two looks: load scripts have one.
 const PEEK_THREADS: usize = 64;
-/// Bytes of a line of `/proc/net/tcp`; those of `tcp6` are longer.
-const TCP_LINE: usize = 150;
 /// Looks at a new process during which its arguments are read again: it renames itself soon after it
 /// starts (vLLM's workers within a second).
 const YOUNG_LOOKS: u32 = 5;
@@ -77,6 +73,7 @@ pub(crate) struct Changes {
 }
 
 /// Our trees, followed from the processes we started down to all that descend from them.
+#[derive(Debug)]
 pub(crate) struct Trees {
     procs: Procfs,
     me: u32,
@@ -239,6 +236,22 @@ impl Trees {
         (stat.ppid == self.me && !self.loaded).then_some(Tree::Server)
     }
 
+    /// The tree that a process is in, also one that began since the last look.
+    pub(crate) fn tree_holding(&self, pid: u32) -> Option<Tree> {
+        let mut pid = pid;
+        for _ in 0..64 {
+            if let Some(member) = self.members.get(&pid) {
+                return Some(member.tree);
+            }
+            let stat = self.procs.stat(pid).ok()?;
+            if let Some(tree) = self.tree_of(&stat) {
+                return Some(tree);
+            }
+            pid = stat.ppid;
+        }
+        None
+    }
+
     fn own_argv(&self, pid: u32) -> Option<Vec<Vec<u8>>> {
         own_argv(&self.procs, pid)
     }
@@ -247,7 +260,7 @@ impl Trees {
     pub(crate) fn record(&self, member: &Member, edge: &str, src: Option<u32>, t: u64) -> Process {
         let pid = member.stat.id.pid;
         let own = is_own(&self.procs, pid).unwrap_or(member.argv.is_some());
-        let cgroup = self.procs.read(format!("{pid}/cgroup")).ok().filter(|text| !text.is_empty());
+        let cgroup = cgroup(&self.procs, pid);
         let alive = edge != "end";
         Process {
             t,
@@ -268,7 +281,7 @@ impl Trees {
             cgroup: cgroup.map(Text::from),
             threads: alive.then(|| self.thread_names(pid)).flatten(),
             ports: (alive && member.tree == Tree::Server)
-                .then(|| listening_ports(&self.procs, pid))
+                .then(|| sockets::ports(&self.procs, pid))
                 .flatten(),
             gpu_bytes: None,
         }
@@ -411,47 +424,21 @@ fn label(raw: &[u8]) -> String {
     out
 }
 
+fn cgroup(procs: &Procfs, pid: u32) -> Option<Vec<u8>> {
+    procs.read(format!("{pid}/cgroup")).ok().filter(|text| !text.is_empty())
+}
+
+/// The id of the container that a process is in, as its cgroup tells.
+pub(crate) fn container_of(procs: &Procfs, pid: u32) -> Option<String> {
+    container_id(&cgroup(procs, pid)?)
+}
+
 /// The container id in a cgroup path: 64 hex digits, as docker, containerd, podman and CRI-O write it.
-fn container_id(cgroup: &[u8]) -> Option<String> {
+pub(crate) fn container_id(cgroup: &[u8]) -> Option<String> {
     cgroup
         .split(|byte| !byte.is_ascii_hexdigit())
         .find(|word| word.len() == 64)
         .map(|word| String::from_utf8_lossy(word).into_owned())
-}
-
-/// TCP ports a process listens on, by its open sockets. `None`: its open files cannot be read.
-pub(crate) fn listening_ports(procs: &Procfs, pid: u32) -> Option<Vec<u16>> {
-    let mut sockets = BTreeSet::new();
-    for entry in std::fs::read_dir(procs.path(format!("{pid}/fd"))).ok()?.flatten().take(65_536) {
-        let Ok(target) = std::fs::read_link(entry.path()) else { continue };
-        let target = target.as_os_str().as_bytes();
-        if let Some(inode) = target.strip_prefix(b"socket:[").and_then(|t| t.strip_suffix(b"]")) {
-            sockets.insert(inode.to_vec());
-        }
-    }
-    let mut ports = BTreeSet::new();
-    for table in ["tcp", "tcp6"] {
-        let Ok(file) = File::open(procs.path(format!("{pid}/net/{table}"))) else { continue };
-        // The kernel fills a read as far as it is long, and walks all connections for it; those that
-        // listen come first.
-        let lines = BufReader::with_capacity(TCP_LINE, file).lines().skip(1);
-        for line in lines.map_while(Result::ok) {
-            let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-            // proc_net_tcp: local address, state (0A: listening), inode.
-            let (Some(local), Some(&"0A"), Some(inode)) =
-                (fields.get(1), fields.get(3), fields.get(9))
-            else {
-                break;
-            };
-            if sockets.contains(inode.as_bytes())
-                && let Some((_, port)) = local.rsplit_once(':')
-                && let Ok(port) = u16::from_str_radix(port, 16)
-            {
-                ports.insert(port);
-            }
-        }
-    }
-    Some(ports.into_iter().collect())
 }
 
 #[cfg(test)]
@@ -597,14 +584,6 @@ mod tests {
         ] {
             assert_eq!(values.get(&name), Some(&value), "{name} in {values:#?}");
         }
-    }
-
-    #[test]
-    fn listening_ports_are_found_by_socket() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let ports = listening_ports(&Procfs::default(), std::process::id()).unwrap();
-        assert!(ports.contains(&port), "{ports:?}");
     }
 
     #[test]

@@ -182,6 +182,13 @@ async fn page(
     }
 }
 
+/// The version it says it has.
+pub(crate) fn version(probes: &[Probe]) -> Option<String> {
+    let page = probes.iter().find(|probe| probe.what == "version")?;
+    let value: Value = serde_json::from_slice(page.body.as_ref()?.as_bytes()).ok()?;
+    value.get("version")?.as_str().map(str::to_owned)
+}
+
 /// The first model that `/v1/models` lists.
 pub(crate) fn first_model(probes: &[Probe]) -> Option<String> {
     let models = probes.iter().find(|probe| probe.what == "models")?;

@@ -2,7 +2,7 @@
 
 use super::{Early, broken, note, user_edge};
 use crate::child::Ending;
-use crate::collect::process::{Tree, listening_ports};
+use crate::collect::process::Tree;
 use crate::errand::Serve;
 use crate::error::Error;
 use crate::http::Client;
@@ -11,6 +11,7 @@ use crate::probe;
 use crate::procfs::Procfs;
 use crate::run::{Run, Server};
 use crate::signals::Stop;
+use crate::sockets;
 use inferlint_schema::engine::{self, EngineIdentity};
 use reqwest::Url;
 use std::collections::BTreeSet;
@@ -127,7 +128,7 @@ pub(super) async fn nobody_there(
 fn tree_ports(run: &Run<'_>) -> BTreeSet<u16> {
     let procs = Procfs::default();
     let pids = run.trees().of(Tree::Server).into_iter().map(|member| member.stat.id.pid);
-    pids.filter_map(|pid| listening_ports(&procs, pid)).flatten().collect()
+    pids.filter_map(|pid| sockets::ports(&procs, pid)).flatten().collect()
 }
 
 fn list(ports: &BTreeSet<u16>) -> String {

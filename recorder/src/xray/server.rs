@@ -5,7 +5,7 @@ use super::{Early, beside, no_outlet, source, user_edge};
 use crate::child::{self, Ending, Inherited, Outlet, Route, Start};
 use crate::collect::files::{self, Item, Keep};
 use crate::collect::metrics::Metrics;
-use crate::collect::process::{Tree, listening_ports};
+use crate::collect::process::Tree;
 use crate::collect::{Collector, server_info, versions};
 use crate::errand::{Errand, Serve};
 use crate::error::Error;
@@ -15,10 +15,9 @@ use crate::http::Client;
 use crate::plan::{Plan, Target};
 use crate::probe;
 use crate::procfs::Procfs;
-use crate::run::{self, Run, Server};
+use crate::run::{Run, Server};
 use crate::sink::Worth;
 use inferlint_schema::engine::EngineIdentity;
-use inferlint_schema::record::Epoch;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
@@ -134,7 +133,7 @@ pub(super) async fn note_server(
             run.session.sink.account(probe);
         }
     }
-    identify_server(run, plan, errand, engine, &sources);
+    identify_server(run, errand, engine);
     run.look();
     let gone = run.server.as_ref().and_then(|server| server.ending).map(Ending::in_words);
     match (gone, crashed) {
@@ -158,30 +157,10 @@ fn serving<'a>(plan: &'a Plan, sources: &'a [u32]) -> impl Iterator<Item = (u32,
     all.filter(|(_, target)| target.serves)
 }
 
-/// Records which process serves, its versions, its model and configuration files.
-fn identify_server(
-    run: &mut Run<'_>,
-    plan: &Plan,
-    errand: &Errand,
-    engine: Option<&EngineIdentity>,
-    sources: &[u32],
-) {
+/// Records the processes of our server, its versions, its model and configuration files.
+fn identify_server(run: &mut Run<'_>, errand: &Errand, engine: Option<&EngineIdentity>) {
     let procs = Procfs::default();
     let members = run.trees().of(Tree::Server);
-    for (src, target) in serving(plan, sources) {
-        let port = target.url.port_or_known_default().unwrap_or(80);
-        let listens = |pid: u32| listening_ports(&procs, pid).is_some_and(|p| p.contains(&port));
-        let listener = members.iter().find(|member| listens(member.stat.id.pid));
-        let rung = if listener.is_some() { "tree" } else { "none" };
-        run.session.sink.account(Epoch {
-            t: run.now(),
-            src,
-            edge: "begin".to_owned(),
-            rung: rung.to_owned(),
-            identity: listener.map(|member| run::identity(member.stat.id)),
-            why: None,
-        });
-    }
     // A shell that was given the whole command is told as the engine too.
     let is_engine =
         |argv: &Vec<Vec<u8>>| engine_of(argv).is_some() && !argv.iter().any(|word| word == b"-c");
