@@ -33,6 +33,8 @@ pub struct Run {
     pub name: String,
     /// The run's own id, equal on all hosts of one run.
     pub run_id: Option<String>,
+    /// Unix time at the recording's beginning, in ns. `None`: not known.
+    pub wall_ns: Option<u64>,
     /// How it was stored.
     pub form: Form,
     /// The engine, where every source that has one has the same.

@@ -130,7 +130,11 @@ impl Reader {
 
     fn record(&mut self, record: Record) {
         match record {
-            Record::Session(session) => self.run.run_id = Some(session.run_id),
+            Record::Session(session) => {
+                // Segments that are appended have a clock of the same zero.
+                self.run.wall_ns = self.run.wall_ns.or(Some(session.wall_ns));
+                self.run.run_id = Some(session.run_id);
+            }
             Record::Source(source) => self.source(source),
             Record::Series(_) | Record::Shape(_) | Record::Scrape(_) => self.sample(&record),
             Record::Phase(phase) => self.phase(phase),

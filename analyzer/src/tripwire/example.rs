@@ -7,7 +7,9 @@
 //! of the load. `summed` turns the timed readings into a recording of sums over all replicas. The
 //! load command runs from the first timed reading to the last, or as `command FROM TO` says.
 //! `processes` is a saved process table, `gate WHEN clear|unread` a look at the GPUs whose reason
-//! follows, and `epoch SECONDS EDGE RUNG [PID]` a lifetime of the server that begins or ends.
+//! follows, and `epoch SECONDS EDGE RUNG [KEY=VALUE]…` a lifetime of the server that begins or ends.
+//! `tree PID START_TICKS ARGV…` is a process of the server that was started, and `clock SECONDS` the
+//! Unix time at 0.
 
 use super::{Check, Tripwire};
 use crate::boot;
@@ -16,7 +18,7 @@ use crate::engine::Engine;
 use crate::evidence::{Edges, Exit, Log, Point, Recording, Run, Scope, Source};
 use crate::finding::{Finding, Status};
 use inferlint_schema::prom;
-use inferlint_schema::record::{Epoch, Gate, Text};
+use inferlint_schema::record::{Epoch, Gate, Process, Text};
 use std::collections::BTreeMap;
 
 /// Evidence and the verdict that is right on it.
@@ -101,6 +103,11 @@ pub(crate) fn run(text: &str) -> Run {
                 command = Some((at(1), at(2)));
             }
             title if title.starts_with("epoch ") => source.epochs.push(epoch(title)),
+            title if title.starts_with("tree ") => run.processes.push(process(title)),
+            title if title.starts_with("clock ") => {
+                let seconds: u64 = title.split(' ').nth(1).unwrap().parse().unwrap();
+                run.wall_ns = Some(seconds * 1_000_000_000);
+            }
             "summed" => summed = Some(Recording::default()),
             reading => {
                 update(&mut series, body);
@@ -158,14 +165,47 @@ fn gate(title: &str, body: &str) -> Gate {
 
 fn epoch(title: &str) -> Epoch {
     let words: Vec<&str> = title.split(' ').collect();
-    let pid = words.get(4).map(|pid| BTreeMap::from([("pid".to_owned(), Text::from(*pid))]));
+    let facts = words.iter().skip(4).map(|word| {
+        let (key, value) = word.split_once('=').unwrap();
+        (key.to_owned(), Text::from(value))
+    });
+    let facts: BTreeMap<String, Text> = facts.collect();
     Epoch {
         t: (words[1].parse::<f64>().unwrap() * 1e9) as u64,
         src: 0,
         edge: words[2].into(),
         rung: words[3].into(),
-        identity: pid,
+        identity: (!facts.is_empty()).then_some(facts),
         why: None,
+    }
+}
+
+fn process(title: &str) -> Process {
+    let words: Vec<&str> = title.split(' ').collect();
+    // A shell's script is one word.
+    let argv = match words.get(3..).unwrap() {
+        [shell, "-c", script @ ..] => {
+            [*shell, "-c", &script.join(" ")].iter().map(|w| Text::from(*w)).collect()
+        }
+        argv => argv.iter().map(|word| Text::from(*word)).collect(),
+    };
+    Process {
+        t: 0,
+        src: None,
+        edge: "begin".into(),
+        pid: words[1].parse().unwrap(),
+        start_ticks: words[2].parse().unwrap(),
+        ppid: None,
+        title: None,
+        argv: Some(argv),
+        own: true,
+        user: None,
+        tree: "server".into(),
+        cgroup: None,
+        container: None,
+        threads: None,
+        ports: None,
+        gpu_bytes: None,
     }
 }
 

@@ -1,6 +1,7 @@
 use super::Check;
-use crate::evidence::{Missing, Restarted, Run};
-use crate::finding::Verdict;
+use crate::evidence::{Missing, Restarted, Run, Source};
+use crate::finding::{Status, Verdict};
+use crate::number::seconds;
 use inferlint_schema::engine;
 use inferlint_schema::record::{Epoch, Process, Text};
 
@@ -13,17 +14,22 @@ tripwire! {
     /// the benchmark measures the old one: another model, other flags, a warm cache.
     ///
     /// # How it decides
-    /// Identity is a ladder, and the rung reached is recorded: the listener's pid and start time in
-    /// the tree that was started; its cgroup or container; a start time in the metrics; what the
-    /// server says of itself; nothing. On the first two, another process or one that changed during a
-    /// load point is a failure. On the third it is a warning. In a saved process table, a port that
-    /// another process listens on than the server of this log is a failure.
+    /// Identity is a ladder, and the rung reached is recorded: the process that listens, in the tree
+    /// that was started or elsewhere on the host; the container that its socket was made in; a start
+    /// time in the metrics; what the server says of itself; nothing. With process or container it is a
+    /// failure when another than the one that was started answered, when it began before that, or when
+    /// it changed during a load point. With a start time in the metrics these are warnings, because
+    /// such times can be another's. A server that was not started by the run passes when nobody else
+    /// came in its place. In a saved process table, a port that another process listens on than the
+    /// server of this log is a failure.
     ///
     /// # What to do
     /// Stop the process that holds the port, by pid, and start again.
     ///
     /// # When it cannot tell
-    /// A lower rung, a launcher that starts the server elsewhere, or several servers at one address.
+    /// A lower rung; a launcher (docker, srun, ssh, kubectl…) that starts the server elsewhere; a
+    /// process that listens only to pass connections on; several servers at one address. The message
+    /// says which rung was reached.
     ///
     /// # References
     /// - Seen with llama.cpp, whose second server on a port waits without an error (public report)
@@ -36,81 +42,161 @@ tripwire! {
         explained_by: ["T2"],
         check: Check::Run(check),
     }
+    thresholds {
+        /// Seconds by which a server's start time may seem to lie before ours without being so: the
+        /// kernel gives the time of its boot in whole seconds (`btime` of `/proc/stat`), to which
+        /// process start times are added.
+        START_S = 2.0;
+    }
 }
 
 fn check(run: &Run) -> Result<Verdict, Missing> {
     if run.table.is_some() {
         return on_table(run);
     }
-    let epochs: Vec<&Epoch> = run.sources.iter().flat_map(|source| &source.epochs).collect();
-    let begun: Vec<&Epoch> = epochs.iter().copied().filter(|epoch| epoch.edge == "begin").collect();
-    let Some(first) = begun.first() else {
-        return Err(Missing::never("no server was started, and none was identified"));
+    let judged = (0..).zip(&run.sources).filter_map(|(index, source)| server(run, index, source));
+    let rank = |judged: &Result<Verdict, Missing>| {
+        judged.as_ref().map_or(Status::Unknown, |verdict| verdict.status).rank()
     };
-    for point in &run.points {
-        for (source, edges) in run.sources.iter().zip(&point.edges) {
-            if let Restarted::Several(how) = Restarted::between(source, *edges) {
-                return Err(Missing::lack(format!("several servers answer at one address: {how}")));
-            }
-        }
-        let Some((from, to)) = point.command else { continue };
-        let inside = |epoch: &&Epoch| (epoch.t as i64) > from && (epoch.t as i64) <= to;
-        if let Some(other) = begun.iter().copied().find(inside) {
-            return Ok(changed(other));
-        }
+    // Of several servers the worst counts.
+    judged.max_by_key(rank).unwrap_or_else(|| Err(Missing::never("no server was identified")))
+}
+
+/// One server. `None`: nobody looked who answers at this source.
+fn server(run: &Run, index: usize, source: &Source) -> Option<Result<Verdict, Missing>> {
+    let begun: Vec<&Epoch> = source.epochs.iter().filter(|epoch| epoch.edge == "begin").collect();
+    let first = *begun.first()?;
+    if let Some(how) = several(run, index, source) {
+        return Some(unsure(first, &format!("several servers answer at one address: {how}")));
     }
-    let foreign = begun.iter().find(|epoch| sure(&epoch.rung) && !is_ours(run, epoch));
-    if let Some(epoch) = foreign {
+    let later = begun.get(1..).unwrap_or_default();
+    if let Some(other) = later.iter().find(|epoch| is_during_a_point(run, epoch)) {
+        return Some(changed(source, other));
+    }
+    let ours = || run.processes.iter().filter(|process| process.tree == "server");
+    let Some(root) = ours().min_by_key(|process| process.start_ticks) else {
+        return Some(attached(first));
+    };
+    let foreign = begun.iter().find(|epoch| epoch.rung != "tree");
+    Some(match foreign {
+        Some(epoch) => not_in_tree(run, epoch, root),
+        None => Ok(Verdict::pass(format!("{}, in the tree that was started", named(first)))
+            .with("rung", first.rung.clone())),
+    })
+}
+
+/// What shows that several servers answer at one address.
+fn several(run: &Run, index: usize, source: &Source) -> Option<String> {
+    if source.epochs.iter().any(|epoch| fact(epoch, "shared").is_some()) {
+        return Some("several processes listen on its port".into());
+    }
+    run.points.iter().find_map(|point| match Restarted::between(source, *point.edges.get(index)?) {
+        Restarted::Several(how) => Some(how),
+        _ => None,
+    })
+}
+
+fn is_during_a_point(run: &Run, epoch: &Epoch) -> bool {
+    let t = epoch.t as i64;
+    run.points.iter().any(|point| point.command.is_none_or(|(from, to)| t > from && t <= to))
+}
+
+/// Another server answered during a load point; the surer of both rungs tells how sure that is.
+fn changed(source: &Source, new: &Epoch) -> Result<Verdict, Missing> {
+    let ended = source.epochs.iter().rfind(|epoch| epoch.edge == "end" && epoch.t <= new.t);
+    let both = [ended.unwrap_or(new), new];
+    let why = new.why.clone().unwrap_or_else(|| named(new));
+    let message = format!("the server changed during a load point: {why}");
+    let rung = |of: fn(&str) -> bool| both.iter().map(|e| e.rung.as_str()).find(|rung| of(rung));
+    if let Some(rung) = rung(is_sure) {
+        return Ok(Verdict::fail(message).with("rung", rung));
+    }
+    match rung(|rung| rung == "metric") {
+        Some(rung) => Ok(Verdict::warn(message).with("rung", rung)),
+        None => unsure(new, &message),
+    }
+}
+
+/// A server that answered although it is not in the tree that was started, of which `root` is the
+/// oldest process.
+fn not_in_tree(run: &Run, epoch: &Epoch, root: &Process) -> Result<Verdict, Missing> {
+    let ticks = fact(epoch, "start_ticks").and_then(|ticks| ticks.parse::<u64>().ok());
+    if is_sure(&epoch.rung) && ticks.is_some_and(|ticks| ticks < root.start_ticks) {
         return Ok(Verdict::fail(format!(
-            "{} answered, which is not in the tree that was started",
+            "{}, which was there before the server that was started",
             named(epoch)
         ))
         .with("rung", epoch.rung.clone()));
     }
-    match first.rung.as_str() {
-        rung if sure(rung) => {
-            Ok(Verdict::pass(format!("{} answered, the server that was started", named(first)))
-                .with("rung", rung))
-        }
-        "metric" => {
-            Ok(Verdict::pass("the start time in the metrics stayed the same")
-                .with("rung", "metric"))
-        }
-        rung => Err(Missing::lack(format!(
-            "who answered is known by {} only (rung {rung:?})",
-            if rung == "info" { "what it says of itself" } else { "nothing" }
-        ))),
+    let launcher = run
+        .processes
+        .iter()
+        .filter(|process| process.tree == "server")
+        .find_map(|process| engine::launcher_of(&words(process)));
+    let stamp = ["process_start_time_seconds", "_created"].iter().find_map(|key| fact(epoch, key));
+    let stamp = stamp.and_then(|stamp| stamp.parse::<f64>().ok());
+    let started = run.wall_ns.map(|wall| (wall.saturating_add(root.t)) as f64 / 1e9);
+    if epoch.rung == "metric"
+        && let (Some(stamp), Some(started)) = (stamp, started)
+        && stamp + START_S < started
+    {
+        return Ok(Verdict::warn(format!(
+            "by the start time in its metrics the server that answered was there {} before the one \
+             that was started",
+            seconds(((started - stamp) * 1e9) as i64, 0)
+        ))
+        .with("rung", "metric"));
     }
+    match launcher {
+        Some(launcher) => unsure(epoch, &format!("{launcher} starts the server elsewhere")),
+        None if is_sure(&epoch.rung) => {
+            let message = format!("{}, which is not in the tree that was started", named(epoch));
+            Ok(Verdict::fail(message).with("rung", epoch.rung.clone()))
+        }
+        None => unsure(epoch, "nobody in the tree that was started is seen to listen"),
+    }
+}
+
+/// A server that was there.
+fn attached(first: &Epoch) -> Result<Verdict, Missing> {
+    let message = match first.rung.as_str() {
+        rung if is_sure(rung) => format!("{}, and nobody else during the load", named(first)),
+        "metric" => "the start time in the metrics stayed the same".into(),
+        _ => return unsure(first, "the server was not started here"),
+    };
+    Ok(Verdict::pass(message).with("rung", first.rung.clone()))
 }
 
 /// Rungs on which identity is sure.
-fn sure(rung: &str) -> bool {
+fn is_sure(rung: &str) -> bool {
     matches!(rung, "tree" | "pid" | "cgroup")
 }
 
+fn unsure(epoch: &Epoch, why: &str) -> Result<Verdict, Missing> {
+    let by = match epoch.rung.as_str() {
+        "tree" | "pid" => "its process",
+        "cgroup" => "its container",
+        "metric" => "a start time in its metrics only",
+        "info" => "what it says of itself only",
+        _ => "nothing",
+    };
+    let behind = fact(epoch, "forwarder")
+        .map_or_else(String::new, |name| format!("; {name} listens there and passes on"));
+    let rung = &epoch.rung;
+    Err(Missing::lack(format!("{why}; who answered is known by {by} (rung {rung:?}){behind}")))
+}
+
+fn fact(epoch: &Epoch, key: &str) -> Option<String> {
+    epoch.identity.as_ref()?.get(key).map(|text| text.lossy().into_owned())
+}
+
 fn named(epoch: &Epoch) -> String {
-    let part = |key: &str| epoch.identity.as_ref()?.get(key).map(|text| text.lossy().into_owned());
-    match (part("pid"), part("cgroup").or_else(|| part("container"))) {
-        (Some(pid), _) => format!("process {pid}"),
-        (None, Some(group)) => format!("container {group}"),
-        (None, None) => "a process".into(),
+    let title = fact(epoch, "title").map_or_else(String::new, |title| format!(" ({title})"));
+    match (fact(epoch, "pid"), fact(epoch, "container").or_else(|| fact(epoch, "cgroup"))) {
+        (Some(pid), _) => format!("process {pid}{title} answered"),
+        (None, Some(id)) => format!("container {} answered", id.get(..12).unwrap_or(&id)),
+        (None, None) => "another server answered".into(),
     }
-}
-
-/// Whether the process is one of the tree that the recorder started. What was not recorded speaks
-/// against nobody.
-fn is_ours(run: &Run, epoch: &Epoch) -> bool {
-    let pid = epoch.identity.as_ref().and_then(|identity| identity.get("pid"));
-    let Some(pid) = pid.and_then(|text| text.lossy().parse::<u32>().ok()) else { return true };
-    let mut servers = run.processes.iter().filter(|process| process.tree == "server").peekable();
-    servers.peek().is_none() || servers.any(|process| process.pid == pid)
-}
-
-fn changed(epoch: &Epoch) -> Verdict {
-    let why = epoch.why.clone().unwrap_or_else(|| named(epoch));
-    let message = format!("the server changed during a load point: {why}");
-    let verdict = if sure(&epoch.rung) { Verdict::fail(message) } else { Verdict::warn(message) };
-    verdict.with("rung", epoch.rung.clone())
 }
 
 fn on_table(run: &Run) -> Result<Verdict, Missing> {
@@ -220,27 +306,211 @@ LISTEN 0 512 127.0.0.1:8080 0.0.0.0:* users:((\"llama\",pid=4200,fd=3))
         Case {
             name: "the tree that was started",
             evidence: "
+== tree 17 5000 vllm serve m
 == before
 vllm:num_requests_running 0
-== epoch 0 begin tree 17
+== epoch 0 begin tree pid=17 start_ticks=5000 title=vllm
 == after
 ",
             status: Status::Pass,
-            says: &["process 17 answered"],
+            says: &["process 17 (vllm) answered, in the tree that was started"],
+        },
+        Case {
+            name: "another process than one of the tree",
+            evidence: "
+== tree 17 5000 vllm serve m
+== before
+vllm:num_requests_running 0
+== epoch 0 begin pid pid=9 start_ticks=6000
+== after
+",
+            status: Status::Fail,
+            says: &["process 9 answered, which is not in the tree that was started"],
+        },
+        Case {
+            name: "a process that was there before the launcher",
+            evidence: "
+== tree 17 5000 docker run vllm/vllm-openai
+== before
+vllm:num_requests_running 0
+== epoch 0 begin pid pid=9 start_ticks=4000
+== after
+",
+            status: Status::Fail,
+            says: &["process 9 answered, which was there before"],
+        },
+        Case {
+            name: "a launcher that starts it elsewhere",
+            evidence: "
+== tree 17 5000 sh -c docker run vllm/vllm-openai
+== before
+vllm:num_requests_running 0
+== epoch 0 begin pid pid=9 start_ticks=6000
+== after
+",
+            status: Status::Unknown,
+            says: &["docker starts the server elsewhere", "its process (rung \"pid\")"],
+        },
+        Case {
+            name: "a container that is none of the tree's",
+            evidence: "
+== tree 17 5000 vllm serve m
+== before
+vllm:num_requests_running 0
+== epoch 0 begin cgroup container=0123456789abcdef0123456789abcdef
+== after
+",
+            status: Status::Fail,
+            says: &["container 0123456789ab answered, which is not in the tree"],
         },
         Case {
             name: "replaced during the load",
             evidence: "
 == before
 vllm:num_requests_running 0
-== epoch 0 begin tree 17
+== epoch 0 begin tree pid=17
 == 1
 == 5
-== epoch 3 begin tree 18
+== epoch 3 end tree pid=17
+== epoch 3 begin tree pid=18
 == after
 ",
             status: Status::Fail,
             says: &["changed during a load point: process 18"],
+        },
+        Case {
+            name: "replaced by one of which less is known",
+            evidence: "
+== before
+vllm:num_requests_running 0
+== epoch 0 begin pid pid=17
+== 1
+== 5
+== epoch 3 end pid pid=17
+== epoch 3 begin none
+== after
+",
+            status: Status::Fail,
+            says: &["changed during a load point"],
+        },
+        Case {
+            name: "replaced before the load",
+            evidence: "
+== before
+vllm:num_requests_running 0
+== epoch 0 begin pid pid=17
+== epoch 0.5 end pid pid=17
+== epoch 0.5 begin pid pid=18
+== 1
+== 5
+== after
+",
+            status: Status::Pass,
+            says: &["process 17 answered"],
+        },
+        Case {
+            name: "another container during the load",
+            evidence: "
+== before
+vllm:num_requests_running 0
+== epoch 0 begin cgroup container=a
+== 1
+== 5
+== epoch 3 end cgroup container=a
+== epoch 3 begin cgroup container=b
+== after
+",
+            status: Status::Fail,
+            says: &["container b"],
+        },
+        Case {
+            name: "a start time that moved during the load",
+            evidence: "
+== before
+vllm:num_requests_running 0
+== epoch 0 begin metric process_start_time_seconds=1700000000
+== 1
+== 5
+== epoch 3 end metric process_start_time_seconds=1700000000
+== epoch 3 begin metric process_start_time_seconds=1700000100
+== after
+",
+            status: Status::Warn,
+            says: &["changed during a load point"],
+        },
+        Case {
+            name: "a start time before ours",
+            evidence: "
+== clock 1700000100
+== tree 17 5000 docker run vllm/vllm-openai
+== before
+vllm:num_requests_running 0
+== epoch 0 begin metric process_start_time_seconds=1700000000
+== after
+",
+            status: Status::Warn,
+            says: &["was there 100 s before the one that was started"],
+        },
+        Case {
+            name: "a start time after ours, behind a launcher",
+            evidence: "
+== clock 1700000100
+== tree 17 5000 docker run vllm/vllm-openai
+== before
+vllm:num_requests_running 0
+== epoch 0 begin metric process_start_time_seconds=1700000105 forwarder=docker-proxy
+== after
+",
+            status: Status::Unknown,
+            says: &["docker starts", "(rung \"metric\")", "docker-proxy listens there"],
+        },
+        Case {
+            name: "attached, and one start time",
+            evidence: "
+== before
+vllm:num_requests_running 0
+== epoch 0 begin metric process_start_time_seconds=1700000000
+== after
+",
+            status: Status::Pass,
+            says: &["the start time in the metrics stayed the same"],
+        },
+        Case {
+            name: "attached, and one process",
+            evidence: "
+== before
+vllm:num_requests_running 0
+== epoch 0 begin pid pid=17 title=vllm
+== after
+",
+            status: Status::Pass,
+            says: &["process 17 (vllm) answered, and nobody else"],
+        },
+        Case {
+            name: "another version during the load, and nothing surer",
+            evidence: "
+== before
+vllm:num_requests_running 0
+== epoch 0 begin info version=1
+== 1
+== 5
+== epoch 3 end info version=1
+== epoch 3 begin info version=2
+== after
+",
+            status: Status::Unknown,
+            says: &["changed during a load point", "what it says of itself only (rung \"info\")"],
+        },
+        Case {
+            name: "what it says only",
+            evidence: "
+== before
+vllm:num_requests_running 0
+== epoch 0 begin info version=1
+== after
+",
+            status: Status::Unknown,
+            says: &["rung \"info\""],
         },
         Case {
             name: "no rung reached",
@@ -249,10 +519,37 @@ vllm:num_requests_running 0
             says: &["rung \"none\""],
         },
         Case {
-            name: "attached",
+            name: "several processes at one port",
+            evidence: "
+== tree 17 5000 vllm serve m
+== before
+vllm:num_requests_running 0
+== epoch 0 begin none shared=true
+== after
+",
+            status: Status::Unknown,
+            says: &["several processes listen on its port", "rung \"none\""],
+        },
+        Case {
+            name: "start times that alternate",
+            evidence: "
+== before
+process_start_time_seconds 1000
+== epoch 0 begin metric process_start_time_seconds=1000
+== 1
+process_start_time_seconds 1500
+== 2
+process_start_time_seconds 1000
+== after
+",
+            status: Status::Unknown,
+            says: &["several servers answer at one address", "rung \"metric\""],
+        },
+        Case {
+            name: "nobody looked",
             evidence: "== before\nvllm:num_requests_running 0\n== after\n",
             status: Status::NotApplicable,
-            says: &["no server was started"],
+            says: &["no server was identified"],
         },
     ];
 

@@ -13,7 +13,7 @@ pub enum Command {
 }
 
 /// Shells inside launchers inside shells: as deep as this is looked.
-const DEPTH: u32 = 5;
+pub(super) const DEPTH: u32 = 5;
 /// Arguments of one command that are looked at.
 const ARGS: usize = 1_000;
 
@@ -66,6 +66,28 @@ const LAUNCHERS: &[&str] = &[
     "screen",
 ];
 
+/// Launchers behind which the server may run where we do not see it start: under a daemon's hand, in
+/// another job step, on another host.
+const ELSEWHERE: &[&str] = &[
+    "docker",
+    "podman",
+    "nerdctl",
+    "srun",
+    "sbatch",
+    "mpirun",
+    "mpiexec",
+    "apptainer",
+    "singularity",
+    "enroot",
+    "udocker",
+    "kubectl",
+    "ssh",
+    "systemctl",
+    "systemd-run",
+    "tmux",
+    "screen",
+];
+
 /// Container programs that take an image.
 const CONTAINERS: &[&str] = &["docker", "podman", "nerdctl"];
 
@@ -89,6 +111,27 @@ pub(super) fn is(argv: &[&str], commands: &[Command]) -> bool {
     let name = file_name(program);
     let search = Search { commands, depth: 1, behind_launcher: true };
     is_program(name, rest, commands) || (is_python(name) && search.python(rest))
+}
+
+/// The launcher in `argv` behind which the server may run elsewhere: itself, behind another one
+/// (`sudo docker run …`), as a script's name, or inside the script of a shell.
+pub(super) fn launcher(argv: &[&str], depth: u32) -> Option<&'static str> {
+    let depth = depth.checked_sub(1)?;
+    let assignments = argv.iter().take_while(|word| is_assignment(word)).count();
+    let (program, rest) = argv.get(assignments..)?.split_first()?;
+    let named = |word: &&str| ELSEWHERE.iter().find(|name| file_name(word) == **name).copied();
+    let name = file_name(program);
+    let shell = SHELLS.contains(&name);
+    match script_of(rest).filter(|_| shell) {
+        _ if ELSEWHERE.contains(&name) => named(program),
+        Some(script) => simple_commands(script).iter().find_map(|words| {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            launcher(&words, depth)
+        }),
+        None if shell || is_python(name) => named(rest.iter().find(|arg| !arg.starts_with('-'))?),
+        None if LAUNCHERS.contains(&name) => rest.iter().find_map(named),
+        None => None,
+    }
 }
 
 /// A search for one of some commands.
@@ -152,12 +195,7 @@ impl Search<'_> {
 
     /// `sh -c SCRIPT`.
     fn shell(self, args: &[&str]) -> bool {
-        let option = args.iter().take(SHELL_OPTIONS).position(|arg| {
-            arg.starts_with('-') && !arg.starts_with("--") && arg.ends_with('c') && arg.len() <= 5
-        });
-        option
-            .and_then(|at| args.iter().skip(at + 1).find(|arg| !arg.starts_with('-')))
-            .is_some_and(|script| self.script(script))
+        script_of(args).is_some_and(|script| self.script(script))
     }
 
     /// Each simple command of a shell script.
@@ -188,6 +226,14 @@ impl Search<'_> {
             None => serves || self.runs(command),
         }
     }
+}
+
+/// The script that a shell with these arguments is given by `-c`.
+fn script_of<'a>(args: &[&'a str]) -> Option<&'a str> {
+    let option = args.iter().take(SHELL_OPTIONS).position(|arg| {
+        arg.starts_with('-') && !arg.starts_with("--") && arg.ends_with('c') && arg.len() <= 5
+    });
+    args.iter().skip(option? + 1).find(|arg| !arg.starts_with('-')).copied()
 }
 
 fn is_program(name: &str, rest: &[&str], commands: &[Command]) -> bool {

@@ -95,6 +95,13 @@ pub fn of_argv(argv: &[&str]) -> Option<&'static EngineIdentity> {
     ENGINES.iter().find(|engine| command::runs(argv, engine.serve_commands)).copied()
 }
 
+/// The launcher in these arguments behind which a server may run elsewhere than below this process:
+/// `docker`, `srun`, `ssh`, `kubectl`… Directly, behind another launcher, as a script's name, or in
+/// the script of a shell.
+pub fn launcher_of(argv: &[&str]) -> Option<&'static str> {
+    command::launcher(argv, command::DEPTH)
+}
+
 /// The engine that a running process belongs to: a server, or a worker that has an argv or a title
 /// of its own, but not the shell or launcher that started it. `argv` as in `/proc/PID/cmdline`,
 /// where a title stands in place of the arguments.
@@ -252,6 +259,26 @@ mod tests {
             (&[], ""),
         ] {
             assert_eq!(name(of_process(argv)), engine, "{argv:?}");
+        }
+    }
+
+    #[test]
+    fn launchers_that_run_a_server_elsewhere_are_known() {
+        for (argv, launcher) in [
+            (&["docker", "run", "vllm/vllm-openai"][..], "docker"),
+            (&["/usr/bin/srun", "-N1", "vllm", "serve", "m"], "srun"),
+            (&["sudo", "-E", "docker", "run", "x"], "docker"),
+            (&["sh", "-c", "cd /x && exec docker run x"], "docker"),
+            (&["bash", "-lc", "A=1 timeout 60 srun vllm serve m"], "srun"),
+            (&["/bin/sh", "/opt/wrappers/docker", "run", "x"], "docker"),
+            (&["python3", "-u", "/usr/bin/kubectl"], "kubectl"),
+            (&["ssh", "gpu1", "vllm serve m"], "ssh"),
+            (&["vllm", "serve", "ssh"], ""),
+            (&["sh", "-c", "vllm serve m --name docker"], ""),
+            (&["bash", "start.sh"], ""),
+            (&[], ""),
+        ] {
+            assert_eq!(launcher_of(argv).unwrap_or(""), launcher, "{argv:?}");
         }
     }
 
