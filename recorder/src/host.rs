@@ -28,6 +28,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const NODES: usize = 64;
 /// Frequency domains that are looked at: one a CPU on most servers.
 const POLICIES: usize = 1_024;
+/// Frequency domains whose limits and drivers are looked at.
+const SAMPLED: usize = 16;
 /// Marks of a container, and who leaves them: docker, podman, apptainer and systemd's interface.
 const MARKS: [(&str, &str); 4] = [
     ("docker", "/.dockerenv"),
@@ -159,31 +161,28 @@ fn changing(facts: &mut Facts, root: &Root) {
     facts.number("clock_estimated_error_us", estimated);
 }
 
-/// Governors and limits over all frequency domains (Documentation/admin-guide/pm/cpufreq.rst).
-/// The frequency itself is not read: that wakes every CPU.
+/// Governors of all frequency domains; limits and drivers of some, spread over them, to read one file
+/// a CPU and not four (Documentation/admin-guide/pm/cpufreq.rst). The frequency itself is not read:
+/// that wakes every CPU.
 fn frequencies(facts: &mut Facts, root: &Root) {
     let folder = "/sys/devices/system/cpu/cpufreq";
     let policies: Result<Vec<String>, String> = root.names(folder).and_then(|names| {
         let policies = names.into_iter().filter(|name| name.starts_with("policy"));
-        let policies: Vec<_> =
-            policies.map(|name| format!("{folder}/{name}")).take(POLICIES).collect();
+        let policies: Vec<String> = policies.take(POLICIES).collect();
         let none = || format!("{folder}: no policy, the kernel sets no frequencies here");
         (!policies.is_empty()).then_some(policies).ok_or_else(none)
     });
-    let every = |name: &str| -> Result<Vec<String>, String> {
-        policies
-            .as_ref()
-            .map_err(Clone::clone)?
-            .iter()
-            .map(|p| root.text(&format!("{p}/{name}")))
-            .collect()
+    let each = |name: &str, most: usize| -> Result<Vec<String>, String> {
+        let policies = policies.as_ref().map_err(Clone::clone)?;
+        let some = policies.iter().step_by(policies.len().div_ceil(most));
+        some.map(|policy| root.text(&format!("{folder}/{policy}/{name}"))).collect()
     };
     let hz = |name: &str, choose: fn(f64, f64) -> f64| {
-        let khz = every(name)?.iter().filter_map(|khz| khz.parse().ok()).reduce(choose);
+        let khz = each(name, SAMPLED)?.iter().filter_map(|khz| khz.parse().ok()).reduce(choose);
         khz.map(|khz: f64| khz * 1e3).ok_or_else(|| format!("{folder}: {name} is no number"))
     };
-    facts.text("governor", every("scaling_governor").map(tally));
-    facts.text("cpu_driver", every("scaling_driver").map(tally));
+    facts.text("governor", each("scaling_governor", POLICIES).map(tally));
+    facts.text("cpu_driver", each("scaling_driver", SAMPLED).map(tally));
     facts.number("cpu_min_hz", hz("scaling_min_freq", f64::min));
     facts.number("cpu_max_hz", hz("scaling_max_freq", f64::max));
     let on = |one: f64| if one > 0.0 { "on" } else { "off" };
@@ -391,6 +390,30 @@ mod tests {
         let unread = why.into_iter().filter(|name| !ours(name));
         assert_eq!(unread.collect::<Vec<_>>(), known);
         assert!(!format!("{:?}", facts.texts).contains("S123456"), "no serial number");
+    }
+
+    #[test]
+    fn one_cpu_of_many_with_another_governor_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        for n in 0..200 {
+            let policy = root.path(&format!("/sys/devices/system/cpu/cpufreq/policy{n}"));
+            fs::create_dir_all(&policy).unwrap();
+            let governor = if n == 137 { "powersave" } else { "performance" };
+            for (name, text) in [
+                ("scaling_governor", governor),
+                ("scaling_driver", "intel_pstate"),
+                ("scaling_min_freq", "800000"),
+                ("scaling_max_freq", "3500000"),
+            ] {
+                fs::write(policy.join(name), text).unwrap();
+            }
+        }
+        let mut facts = Facts::default();
+        frequencies(&mut facts, &root);
+        assert_eq!(text(&facts, "governor"), "performance 199, powersave 1");
+        assert_eq!(text(&facts, "cpu_driver"), "intel_pstate");
+        assert_eq!((facts.numbers["cpu_min_hz"], facts.numbers["cpu_max_hz"]), (0.8e9, 3.5e9));
     }
 
     #[test]
