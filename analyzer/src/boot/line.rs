@@ -319,7 +319,7 @@ fn trtllm_tags<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
 
 /// `(EngineCore_DP0 pid=94) `, `(VllmWorker rank=0 pid=120) `, `(RayWorkerWrapper pid=7, ip=…) `.
 fn process_tag<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
-    let (tag, rest) = text.strip_prefix('(')?.split_once(')')?;
+    let (tag, rest) = text.trim_start_matches('\t').strip_prefix('(')?.split_once(')')?;
     if tag.len() > 120 || !(tag.contains(" pid=") || tag.contains(" rank=") || tag.contains("pid="))
     {
         return None;

@@ -31,6 +31,7 @@ pub(super) const KINDS: &[Kind] = &[
         &[
             r"MPI_ERR_\w+",
             r"PRTE ERROR",
+            r"detected an attempt to run as root",
             r"(?i)There are not enough slots available in the system",
             r"All nodes which are allocated for this job are already filled",
             r"ORTE_ERROR_LOG",

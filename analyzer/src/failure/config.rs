@@ -203,6 +203,8 @@ pub(super) const KINDS: &[Kind] = &[
         "an option does not go with this model, platform or other option",
         &[
             r"(?:NotImplementedError|ValueError|AssertionError|RuntimeError): .{0,160}\b(?:is|are) not (?:yet |currently )?supported\b.{0,120}",
+            r"(?:NotImplementedError|ValueError|AssertionError|RuntimeError): .{0,120}\bdoes(?: not|n't) (?:yet |currently )?support\b.{0,120}",
+            r"(?:NotImplementedError|ValueError|AssertionError|RuntimeError): (?:.{0,80} )?[Oo]nly\b.{0,80}\b(?:is|are) supported\b.{0,80}",
             r"(?:NotImplementedError|ValueError): (?:Cannot use|Unknown|Unsupported|Invalid) .*",
             r"No valid attention backend found.*",
             r"NotImplementedError: .{0,160}\b(?:requires?|only|support|implemented|available)\b.{0,120}",

@@ -84,6 +84,7 @@ pub(super) const KINDS: &[Kind] = &[
             r"CUDA (?:runtime )?error(?: in .*\))?: (?<why>.+)",
             r"(?i)\bcudaError\w+\b.*",
             r"CUDA driver error: .*",
+            r"Triton Error \[\w+\]: (?<why>.+)",
             r"HIP error: .*",
         ],
         |t| t.say("CUDA failed", "run once with CUDA_LAUNCH_BLOCKING=1 to find the call"),

@@ -10,6 +10,7 @@ pub(super) const KINDS: &[Kind] = &[
             r"no kernel image is available",
             r"cudaErrorNoKernelImageForDevice",
             r"has no device code compatible with (?:CUDA|HIP) arch",
+            r"only supports sm\d+ and above",
             r"TensileLibrary.*for GPU arch",
             r"(?i)HIP error: invalid device function|hipErrorNoBinaryForGpu",
             r"No (?:compiled|implemented) \w+ for .{0,30}compute capability",

@@ -10,6 +10,7 @@ pub(super) const KINDS: &[Kind] = &[
             r"driver on your system is too old \(found version (?<found>\d+)\)",
             r"CUDA driver version is insufficient for CUDA runtime version",
             r"(?i)driver (?:version )?(?:is )?too old",
+            r"unsatisfied condition: cuda>=",
             r"(?i)provided PTX was compiled with an unsupported toolchain",
             r"Error 803\b|system has unsupported display driver / cuda driver combination",
         ],
@@ -34,7 +35,7 @@ pub(super) const KINDS: &[Kind] = &[
             r"CUDA driver initialization failed",
             r"Unexpected error from cudaGetDeviceCount",
             r"CUDA_ERROR_SYSTEM_NOT_READY",
-            r"NVMLError_LibRmVersionMismatch|Failed to initialize NVML: Driver/library version mismatch",
+            r"NVMLError_LibRmVersionMismatch|Failed to initialize NVML",
         ],
         |t| match (t.part("code"), t.part("why")) {
             (Some(code @ "802"), Some(why)) => format!(
@@ -117,6 +118,9 @@ pub(super) const KINDS: &[Kind] = &[
         &[
             r"No CUDA GPUs are available",
             r"Current node has no GPU available",
+            r"Device string must not be empty",
+            r"No accelerator .*is available",
+            r"unknown or invalid runtime name: nvidia",
             r"no CUDA-capable device is detected",
             r"Found no NVIDIA driver on your system",
             r"Failed to infer device type",

@@ -7,10 +7,11 @@ pub(super) const KINDS: &[Kind] = &[
         "scheduler_watchdog_timeout",
         "the scheduler's watchdog saw one batch take longer than its limit",
         &[
-            r"(?i)watchdog timeout \((?:self\.)?watchdog_timeout=(?<s>[\d.]+)",
+            r"(?i)(?<who>\w* ?)watchdog timeout \((?:self\.)?watchdog_timeout=(?<s>[\d.]+)",
             r"(?i)\w+ watchdog timeout \(",
         ],
         |t| match t.part("s") {
+            Some(s) if !["", "Scheduler", "TP"].contains(&t.part("who").unwrap_or_default()) => format!("the {} hung: its watchdog fired after {s} s, and it ends the server (watchdog timeout)", t.part("who").unwrap_or_default()),
             Some(s) => format!("the scheduler hung: its watchdog fired because one batch took longer than {s} s, and it ends the server (watchdog timeout); look for a stuck collective or a deadlocked rank"),
             None => t.say("the scheduler hung, its watchdog fired", "look for a stuck collective or a deadlocked rank"),
         },

@@ -54,11 +54,24 @@ pub(super) const KINDS: &[Kind] = &[
             r"(?i)(?:unable to|failed to|could not) (?:open|extend|mmap|allocate|resize) (?:a )?shared memory",
             r"No space left on device.*(?:/dev/shm|/psm_|shared memory)|(?:/dev/shm|/psm_|shared memory).*No space left on device",
             r"insufficient shared memory",
+            r"not enough space for \S*/dev/shm|the shared-memory backing file",
         ],
         |t| t.say("shared memory (/dev/shm) is too small", "start the container with a larger --shm-size or --ipc=host"),
     )
     .needs(Needs::Nothing)
     .fatal(),
+    Kind::new(
+        "host_out_of_memory",
+        "the host, not the GPU, had no memory to give",
+        &[
+            r"Cannot allocate memory|can't allocate memory: you tried to allocate",
+            r"^MemoryError\b|std::bad_alloc",
+            r"(?i)not enough (?:host|CPU) memory",
+            r"Too large swap space",
+            r"(?:failed|unable) to allocate CPU\w* buffer",
+        ],
+        |t| t.say("the host has no memory left for it", "lower what is kept in host memory (offloading, swap, host cache), or give the container more"),
+    ),
     Kind::new(
         "open_files_limit",
         "a process may not open any more files or sockets",

@@ -74,6 +74,10 @@ pub(super) const KINDS: &[Kind] = &[
             r"cannot import name '(?<name>[^']+)' from",
             r"(?:module|package) '?[\w.]+'? has no attribute",
             r"(?i)requires \S+ ?(?:>=|==|<=|<|>)\s*[\d.]+.*but",
+            // Transformers and tokenizers older or newer than the model or the engine.
+            r"data did not match any variant of untagged enum",
+            r"Tokenizer class \w+ does not exist or is not currently imported",
+            r"'\w+(?:Config|Tokenizer|TokenizerFast|Processor)' object has no attribute",
             r"(?i)is required for a normal functioning of this module, but found",
             r"(?i)less than the (?:minimum )?required version",
             r"(?:VersionConflict|ContextualVersionConflict): ",

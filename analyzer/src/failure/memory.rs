@@ -88,6 +88,9 @@ pub(super) const OUT: &[Kind] = &[Kind::new(
         r"(?i)cuda(?: runtime)? error:? \(?(?:\d+\)?:? )?out of memory",
         r"cudaMalloc(?:Async)? failed: out of memory",
         r"CUDA_ERROR_OUT_OF_MEMORY",
+        r"Triton Error \[\w+\]: out of memory",
+        // Jetson's driver.
+        r"NvMapMemAlloc\w*: .*error 12\b",
         r"\(out of memory\)",
         r"insufficient GPU memory",
         r"CUBLAS_STATUS_ALLOC_FAILED",

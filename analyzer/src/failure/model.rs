@@ -95,6 +95,8 @@ pub(super) const KINDS: &[Kind] = &[
             r"(?i)huggingface\.co.{0,120}(?:Max retries exceeded|timed out|Connection (?:refused|reset)|unreachable)",
             r"(?i)HTTPSConnectionPool\(host=\\?'?(?:huggingface|hf|www\.modelscope)",
             r"(?i)cannot find the requested files in the (?:local|disk) cache",
+            r"httpx\.(?:Connect|Proxy|Read)(?:Error|Timeout)|CERTIFICATE_VERIFY_FAILED",
+            r"(?i)\berror\b.*xethub\.hf\.co",
         ],
         |t| {
             let host = t.find(r"((?:[\w-]+\.)*(?:huggingface\.co|hf\.co|modelscope\.cn))").unwrap_or("huggingface.co");

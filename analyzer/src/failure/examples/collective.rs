@@ -24,6 +24,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "[10/01/2026-01:54:18] [TRT-LLM] [I] Using LLM with PyTorch backend\n--------------------------------------------------------------------------\nThere are not enough slots available in the system to satisfy the 8 slots that were requested by the application\n",
     ),
     boot(
+        "mpi_spawn_failed",
+        &["root"],
+        "[TensorRT-LLM] TensorRT LLM version: 1.1.0\nmpirun has detected an attempt to run as root.\n",
+    ),
+    boot(
         "engine_version_mismatch",
         &["rebuild"],
         "[TensorRT-LLM][ERROR] IRuntime::deserializeCudaEngine: Error Code 1: Serialization (Serialization assertion failed. Version tag does not match. Note: Current Version: 240, Serialized Engine Version: 239)\n",

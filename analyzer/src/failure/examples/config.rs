@@ -124,4 +124,14 @@ pub(super) const EXAMPLES: &[Example] = &[
         &["fp8_ds_mla"],
         "(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] ValueError: No valid attention backend found for cuda with AttentionSelectorConfig(kv_cache_dtype=fp8_ds_mla). Reasons: {FLASH_ATTN: [kv_cache_dtype not supported], FLASHINFER: [kv_cache_dtype not supported]}.\n",
     ),
+    boot(
+        "option_not_supported",
+        &["HybridAttentionBackend"],
+        "[2026-01-01 10:00:00] server_args=ServerArgs(model_path='/m')\nAssertionError: Currently HybridAttentionBackend does not support speculative decoding.\n",
+    ),
+    boot(
+        "option_not_supported",
+        &["topk=1"],
+        "[2026-01-01 10:00:00] server_args=ServerArgs(model_path='/m')\nValueError: Only speculative-eagle-topk=1 is supported on SpecV2\n",
+    ),
 ];

@@ -24,6 +24,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "[2026-01-01 10:01:00 TP0] Scheduler hit an exception: Traceback (most recent call last):\n  File \"/s/gemm.py\", line 1, in fp8_scaled_mm\nNotImplementedError: No implemented fp8_scaled_mm for current compute capability: 75\n",
     ),
     boot(
+        "no_kernel_image",
+        &["sm75"],
+        "[2026-01-01 10:00:00] server_args=ServerArgs(model_path='/m')\nRuntimeError: SGLang only supports sm75 and above.\n",
+    ),
+    boot(
         "quantization_unsupported_gpu",
         &["75", "80"],
         "ValueError: The quantization method awq_marlin is not supported for the current GPU. Minimum capability: 80. Current capability: 75.\n",

@@ -19,6 +19,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling NumCudaDevices() that might have already set an error? Error 803: system has unsupported display driver / cuda driver combination\n",
     ),
     boot(
+        "driver_too_old",
+        &["cuda>=12.8"],
+        "docker: Error response from daemon: failed to create task for container: nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver to a newer version, or use an earlier cuda container: unknown.\n",
+    ),
+    boot(
         "cuda_not_initialized",
         &["804"],
         "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 804: forward compatibility was attempted on non supported HW\n",
@@ -88,6 +93,16 @@ pub(super) const EXAMPLES: &[Example] = &[
         "no_gpu",
         &["no GPU available"],
         "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.9.0\n[rank0]: ValueError: Current node has no GPU available. current_node_resource={'CPU': 16.0}. vLLM engine cannot start without GPU.\n",
+    ),
+    boot(
+        "no_gpu",
+        &["empty"],
+        "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nRuntimeError: Device string must not be empty\n",
+    ),
+    boot(
+        "no_gpu",
+        &["accelerator"],
+        "RuntimeError: No accelerator (CUDA, XPU, HPU, NPU, MUSA) is available.\n",
     ),
     boot("uva_unavailable", &["UVA"], "RuntimeError: UVA is not available\n"),
     boot(

@@ -34,6 +34,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "OSError: [Errno 28] No space left on device: '/dev/shm/psm_1f3a'\n",
     ),
     boot(
+        "shm_too_small",
+        &["/dev/shm"],
+        "[TensorRT-LLM] TensorRT LLM version: 1.1.0\nIt appears as if there is not enough space for /dev/shm/vader_segment.gpu7 (the shared-memory backing\n",
+    ),
+    boot(
         "bus_error_shm",
         &["SIGBUS"],
         "Fatal Python error: Bus error\n\nThread 0x00007f (most recent call first):\n  File \"/v/distributed/device_communicators/shm_broadcast.py\", line 120, in __init__\n",
@@ -102,5 +107,25 @@ pub(super) const EXAMPLES: &[Example] = &[
         "open_files_limit",
         &["/tmp/x"],
         "INFO:     Application startup complete.\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] EngineCore encountered a fatal error.\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] OSError: [Errno 24] Too many open files: '/tmp/x'\n",
+    ),
+    boot(
+        "host_out_of_memory",
+        &["34359738368"],
+        "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nRuntimeError: [enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 34359738368 bytes. Error code 12 (Cannot allocate memory)\n",
+    ),
+    boot(
+        "host_out_of_memory",
+        &["100.00 GB"],
+        "[2026-01-01 10:00:00] server_args=ServerArgs(model_path='/m')\nValueError: Not enough host memory available. Requesting 100.00 GB but only have 50.00 GB free. Please reduce the size of the hierarchical cache.\n",
+    ),
+    boot(
+        "host_out_of_memory",
+        &["64.00 GiB"],
+        "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nValueError: Too large swap space. 64.00 GiB out of the 62.79 GiB total CPU memory is allocated for the swap space.\n",
+    ),
+    boot(
+        "host_out_of_memory",
+        &["CPU"],
+        "build: 6000 (abcdef12) with cc (Ubuntu) 13.3.0 for x86_64-linux-gnu\nalloc_tensor_range: failed to allocate CPU buffer of size 17179869184\nmain: exiting due to model loading error\n",
     ),
 ];

@@ -63,4 +63,14 @@ pub(super) const EXAMPLES: &[Example] = &[
         &["minimum required version"],
         "[2026-01-01 10:00:00] server_args=ServerArgs(model_path='/m')\nException: flashinfer_python is installed with version 0.2.9, which is less than the minimum required version 0.3.1. Please reinstall the latest version by following the instructions at https://docs.flashinfer.ai/installation.html.\n",
     ),
+    boot(
+        "python_import_mismatch",
+        &["untagged enum"],
+        "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nException: data did not match any variant of untagged enum ModelWrapper at line 757443 column 3\n",
+    ),
+    boot(
+        "python_import_mismatch",
+        &["rope_theta"],
+        "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\n(EngineCore pid=7) AttributeError: 'Qwen2Config' object has no attribute 'rope_theta'\n",
+    ),
 ];

@@ -64,6 +64,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9000.00 MiB on device 1: cudaMalloc failed: out of memory\nllama_model_load_from_file_impl: failed to load model\nmain: exiting due to model loading error\n",
     ),
     boot(
+        "oom_weight_load",
+        &["Triton Error"],
+        "[2026-01-01 10:00:00] server_args=ServerArgs(model_path='/m')\nRuntimeError: Triton Error [CUDA]: out of memory\n",
+    ),
+    boot(
         "oom_warmup",
         &["--max-batch-prefill-tokens"],
         "2024-03-01T10:00:00.1Z  INFO text_generation_router: router/src/main.rs:205: Warming up model\n2024-03-01T10:00:10.1Z ERROR warmup{max_input_length=4000 max_prefill_tokens=4096}:warmup: text_generation_client: router/client/src/lib.rs:33: Server error: CUDA out of memory. Tried to allocate 1.16 GiB\nError: WebserverFailed\n",

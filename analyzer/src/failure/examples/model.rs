@@ -90,6 +90,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "OSError: We couldn't connect to 'https://huggingface.co' to load the files, and couldn't find them in the cached files.\n",
     ),
     boot(
+        "hf_unreachable",
+        &["huggingface.co"],
+        "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nhttpx.ConnectError: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: unable to get local issuer certificate (_ssl.c:1000)\n",
+    ),
+    boot(
         "cache_permission_denied",
         &["/.cache"],
         "Traceback (most recent call last):\n  File \"/h/file_download.py\", line 3, in f\nPermissionError: [Errno 13] Permission denied: '/.cache'\n",
