@@ -81,25 +81,26 @@ fn title(process: &Process) -> String {
 
 /// An engine's child process: it has a title or a command of its own and starts no server.
 fn is_worker(process: &Process) -> bool {
-    let argv: Vec<_> = process.argv.iter().flatten().map(Text::lossy).collect();
-    let argv: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
     let titled = || {
         let title = process.title.as_ref().map(|t| t.lossy().into_owned()).unwrap_or_default();
         engine::ENGINES.iter().any(|engine| engine.has_title(&title))
     };
-    engine::of_argv(&argv).is_none() && (engine::of_process(&argv).is_some() || titled())
+    with_argv(process, |argv| {
+        engine::of_argv(argv).is_none() && (engine::of_process(argv).is_some() || titled())
+    })
 }
 
-/// Whether an ancestor of the process starts a server. `None`: its ancestors are not all there, and
-/// one of the servers that are there may be one of them.
+/// Whether an ancestor of the process is a server. `None`: its ancestors are not all there, and one of
+/// the servers that are there may be one of them.
 fn has_server(process: &Process, all: &BTreeMap<u32, &Process>) -> Option<bool> {
     let mut at = process.ppid;
     // A forged table may name a loop.
     for _ in 0..64 {
         let Some(pid) = at else { break };
         match all.get(&pid) {
-            // In a container the server itself may be process 1.
-            Some(parent) if starts_server(parent) => return Some(true),
+            // In a container the server itself may be process 1; so may the shell or the init that
+            // started it, and orphans become children of that.
+            Some(parent) if is_server(parent) => return Some(true),
             Some(parent) => at = parent.ppid,
             None if pid <= 1 => return Some(false),
             None => break,
@@ -111,10 +112,20 @@ fn has_server(process: &Process, all: &BTreeMap<u32, &Process>) -> Option<bool> 
     if all_were_listed && !server { Some(false) } else { None }
 }
 
+/// A server, or what started one.
 fn starts_server(process: &Process) -> bool {
+    with_argv(process, |argv| engine::of_argv(argv).is_some())
+}
+
+/// A server itself, not the shell, launcher or init that started it.
+fn is_server(process: &Process) -> bool {
+    with_argv(process, |argv| engine::of_argv(argv).is_some() && engine::of_process(argv).is_some())
+}
+
+fn with_argv<T>(process: &Process, ask: impl FnOnce(&[&str]) -> T) -> T {
     let argv: Vec<_> = process.argv.iter().flatten().map(Text::lossy).collect();
     let argv: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
-    engine::of_argv(&argv).is_some()
+    ask(&argv)
 }
 
 #[cfg(test)]
@@ -166,6 +177,18 @@ mod tests {
                 (31, false, Some(4 << 10))
             ]
         );
+    }
+
+    #[test]
+    fn what_started_a_server_is_none() {
+        let orphans = |first: &[&str]| {
+            let processes = vec![process(1, 0, first, 0), process(9, 1, &["VLLM::EngineCore"], 70)];
+            let run = Run { processes, ..Run::default() };
+            run.holders().iter().filter(|holder| holder.orphan).count()
+        };
+        assert_eq!(orphans(&["sh", "-c", "vllm serve /m; sleep infinity"]), 1);
+        assert_eq!(orphans(&["tini", "--", "vllm", "serve", "/m"]), 1);
+        assert_eq!(orphans(&["python3", "/usr/bin/vllm", "serve", "/m"]), 0);
     }
 
     #[test]

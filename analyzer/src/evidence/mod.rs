@@ -121,6 +121,17 @@ pub struct Source {
     pub lifetimes: Lifetimes,
 }
 
+impl Source {
+    /// A server's role as its own metrics tell it, where they tell one: SGLang labels the series of
+    /// its scheduler with `engine_type`, `prefill` or `decode` for one half of a pair (0.4.10 on).
+    pub fn own_role(&self) -> Option<&'static str> {
+        let types = self.full.columns().iter().filter_map(|c| c.series.label("engine_type"));
+        let types: std::collections::BTreeSet<&str> = types.collect();
+        let role = ["prefill", "decode"].into_iter().find(|role| types.contains(role))?;
+        (types.len() == 1).then_some(role)
+    }
+}
+
 /// One load point: a leaf phase of kind `load`, or the whole recording.
 #[derive(Debug, Clone, Default)]
 pub struct Point {

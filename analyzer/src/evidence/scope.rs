@@ -1,6 +1,8 @@
 //! The questions a check may ask about one load point and one group of replicas.
 
-use super::{Edges, Group, Log, Point, Recording, Restarted, Run, RunningLimit, Source};
+use super::{
+    Edges, Group, Log, Point, Recording, Restarted, Run, RunningLimit, SERVER_ROLES, Source,
+};
 use crate::client::ClientResult;
 use crate::engine::{Engine, Metric, Pick, Release, Signal};
 use crate::failure::Aside;
@@ -322,11 +324,24 @@ impl<'a> Scope<'a> {
             out.push(((begin, end), source));
         }
         if out.is_empty() {
-            return Err(Missing::lack(
-                "no metrics were read (give them with --before and --after)",
-            ));
+            return Err(Missing::lack(self.no_metrics()));
         }
         Ok(out)
+    }
+
+    /// Why no source of an engine is there: nothing was read, or nothing of it.
+    fn no_metrics(&self) -> String {
+        let is_server = |source: &Source| SERVER_ROLES.contains(&source.role.as_str());
+        let mut servers = self.run.sources.iter().filter(|source| is_server(source));
+        let read = servers.any(|source| !source.full.is_empty());
+        match self.run.engine.filter(|_| read) {
+            Some(engine) => format!(
+                "the metrics that were read have no series of {} ({})",
+                engine.title(),
+                engine.gauges_setting
+            ),
+            None => "no metrics were read (give them with --before and --after)".into(),
+        }
     }
 
     /// A signal over the samples of the load command, per replica.

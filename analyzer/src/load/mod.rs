@@ -86,6 +86,11 @@ fn finish(run: &mut Run, wanted: Option<&'static Engine>) -> Result<(), InputErr
             format!("leave --engine out, or name it as {}", found.name),
         ));
     }
+    for source in run.sources.iter_mut().filter(|source| source.role == "engine") {
+        if let Some(role) = source.own_role() {
+            role.clone_into(&mut source.role);
+        }
+    }
     for point in &mut run.points {
         for (name, value) in crate::client::printed_params(point.output.as_deref().unwrap_or("")) {
             point.params.entry(name).or_insert(value);

@@ -67,6 +67,9 @@ impl Series {
                 values: KEYS.iter().filter_map(|(k, s)| Some((*s, number(k)?))).collect(),
             });
         }
+        // Samples that were put together from several files need not be in order.
+        let mono = series.has_mono();
+        series.rows.sort_by_key(|row| if mono { row.mono } else { row.wall });
         // A recording that was cut before its first sample has no more than the header.
         let began = header || text.trim_ascii().is_empty();
         if !began || (!header && !series.rows.is_empty()) {
@@ -140,6 +143,15 @@ mod tests {
         let rows: Vec<_> = series.rows(vllm, false).collect();
         assert_eq!((rows.len(), series.refused), (1, 0));
         assert_eq!(rows[0].1, [("vllm:num_requests_running", 3.0)]);
+    }
+
+    #[test]
+    fn samples_are_read_in_the_order_of_their_times() {
+        let row = |t: u32| format!("{{\"t_wall\": {t}.0, \"running\": {t}.0}}\n");
+        let series = open(&format!("{HEAD}{}{}", row(2), row(1))).unwrap();
+        let rows: Vec<i64> =
+            series.rows(Engine::named("vllm").unwrap(), false).map(|(t, _)| t).collect();
+        assert_eq!(rows, [1_000_000_000, 2_000_000_000]);
     }
 
     #[test]

@@ -138,6 +138,7 @@ pub(crate) fn run(text: &str) -> Run {
         source.summed = summed;
         let names = source.full.names().chain(source.summed.iter().flat_map(Recording::names));
         source.engine = Engine::of_metrics(names);
+        source.role = source.own_role().unwrap_or("engine").into();
         run.engine = source.engine;
         run.sources.push(source);
         point.edges.push(edges);

@@ -295,7 +295,12 @@ fn paused(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         _ if scope.logs().is_empty() => Err(Missing::lack(
             "TensorRT-LLM counts no pauses: needs the server log to the end of the run (--boot-log)",
         )),
-        _ if pauses.believed && pauses.lines == 0 => Err(Missing::lack(format!(
+        _ if pauses.lines > 0 => Err(Missing::lack(format!(
+            "the log has {}, and nothing tells in which of {} load points{tokens}",
+            plural(pauses.lines as f64, "pause"),
+            scope.run.points.len()
+        ))),
+        _ if pauses.believed => Err(Missing::lack(format!(
             "the log has no pause, but nothing shows that it goes on to the end of the load{tokens}"
         ))),
         _ => Err(Missing::lack(format!(

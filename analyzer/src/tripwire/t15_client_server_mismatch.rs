@@ -178,6 +178,36 @@ vllm:generation_tokens_total 32144
             says: &["agree: 32 requests, 32,000 output tokens"],
         },
         Case {
+            name: "a prefill server, by its own label",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":32,"completed":32,"total_output_tokens":3200}
+== before
+sglang:num_requests_total{engine_type="prefill"} 0
+sglang:generation_tokens_total{engine_type="prefill"} 0
+== after
+sglang:num_requests_total{engine_type="prefill"} 32
+sglang:generation_tokens_total{engine_type="prefill"} 32
+"#,
+            status: Status::NotApplicable,
+            says: &["prefill servers see a part of each request"],
+        },
+        Case {
+            name: "metrics without a series of the engine",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":32,"completed":32,"total_output_tokens":3200}
+== log
+INFO 11-01 10:00:00 [core.py:118] Initializing a V1 LLM engine (v0.30.0) with config: model='/m'
+INFO:     Application startup complete.
+== before
+process_start_time_seconds 7
+== after
+"#,
+            status: Status::Unknown,
+            says: &["no series of vLLM", "--disable-log-stats"],
+        },
+        Case {
             name: "other traffic",
             evidence: r#"
 == result

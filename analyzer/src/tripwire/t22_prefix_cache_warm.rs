@@ -53,6 +53,18 @@ tripwire! {
     }
 }
 
+/// The cache is switched off, by the engine's own metrics or the arguments in its log.
+fn is_off(scope: &Scope<'_>) -> bool {
+    let labels = [
+        ("vllm:cache_config_info", "enable_prefix_caching"),
+        ("trtllm_kv_cache_config_info", "enable_block_reuse"),
+    ];
+    labels.iter().any(|(metric, label)| scope.info(metric, label) == Some("False"))
+        || scope.logs().iter().any(|log| {
+            log.server.facts.argument("disable_radix_cache").is_some_and(|value| value == "True")
+        })
+}
+
 /// Prompt tokens that a cache gave, of all.
 struct Share {
     cached: f64,
@@ -87,15 +99,15 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         count(share.all)
     );
     if ratio - declared.ratio < WARM || declared.shares {
-        let off = scope.info("vllm:cache_config_info", "enable_prefix_caching") == Some("False");
-        let message = match (off, share.cached > 0.0, declared.shares || declared.ratio > 0.0) {
-            (true, false, _) => "prefix caching was off".into(),
-            (_, _, true) => format!("{of} came from a cache; {}", declared.text),
-            (_, true, false) => format!("{of} came from a cache"),
-            (_, false, false) => {
-                format!("none of the {} {unit} came from a cache", count(share.all))
-            }
-        };
+        let message =
+            match (is_off(scope), share.cached > 0.0, declared.shares || declared.ratio > 0.0) {
+                (true, false, _) => "prefix caching was off".into(),
+                (_, _, true) => format!("{of} came from a cache; {}", declared.text),
+                (_, true, false) => format!("{of} came from a cache"),
+                (_, false, false) => {
+                    format!("none of the {} {unit} came from a cache", count(share.all))
+                }
+            };
         return Ok(facts(Verdict::pass(message)));
     }
     let external = if share.external > 0.0 {
@@ -351,6 +363,33 @@ sglang:prompt_tokens_total 1010
 ",
             status: Status::Pass,
             says: &["none of the 1,000"],
+        },
+        Case {
+            name: "block reuse switched off",
+            evidence: r#"
+== before
+trtllm_kv_cache_config_info{enable_block_reuse="False"} 1
+trtllm_request_success_total{finished_reason="length"} 1
+trtllm_prompt_tokens_total 0
+== after
+trtllm_prompt_tokens_total 1000
+"#,
+            status: Status::Pass,
+            says: &["prefix caching was off"],
+        },
+        Case {
+            name: "radix cache switched off",
+            evidence: "
+== log
+[2026-10-01 01:12:35] server_args={'model_path': '/m', 'disable_radix_cache': True}
+== before
+sglang:num_requests_total 4
+sglang:prompt_tokens_total 10
+== after
+sglang:prompt_tokens_total 1010
+",
+            status: Status::Pass,
+            says: &["prefix caching was off"],
         },
         Case {
             name: "block reuse",
