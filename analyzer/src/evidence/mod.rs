@@ -18,7 +18,7 @@ pub use account::Account;
 pub use busy::Busy;
 pub use recording::{Column, Recording};
 pub use restart::{Lifetimes, Restart, Restarted};
-pub use scope::{Count, Missing, Requested, Scope, Sum, Track, Windows};
+pub use scope::{Count, Missing, Refused, Requested, Scope, Sum, Track, Windows};
 
 use crate::boot::ServerLog;
 use crate::client::ClientResult;

@@ -94,6 +94,15 @@ pub struct Windows {
     pub open: bool,
 }
 
+/// Requests that a server refused to queue.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Refused {
+    /// How many.
+    pub requests: f64,
+    /// What counts them: a metric, or the log.
+    pub from: &'static str,
+}
+
 /// How many requests at once the load asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Requested {
@@ -289,13 +298,17 @@ impl<'a> Scope<'a> {
     }
 
     /// Requests the server refused to queue: by its counter, else by the lines of its log where one
-    /// load is all it served.
-    pub fn rejections(&self) -> f64 {
-        let counted = self.counter(Signal::Rejections).map(|counted| counted.total);
-        let lines =
-            || -> u64 { self.run.logs.iter().map(|log| log.server.facts.serving.rejected).sum() };
-        let logged = if self.run.points.len() == 1 { lines() } else { 0 };
-        counted.unwrap_or(logged as f64)
+    /// load is all it served. `None`: none, as far as these tell.
+    pub fn refused(&self) -> Option<Refused> {
+        let counted = self
+            .counter(Signal::Rejections)
+            .map(|counted| Refused { requests: counted.total, from: counted.metric });
+        let logged = || {
+            let lines = self.run.logs.iter().map(|log| log.server.facts.serving.rejected);
+            let requests = if self.run.points.len() == 1 { lines.sum::<u64>() } else { 0 };
+            Refused { requests: requests as f64, from: "the lines of its log" }
+        };
+        Some(counted.unwrap_or_else(|_| logged())).filter(|refused| refused.requests > 0.0)
     }
 
     /// Most requests the server runs at once, by its own setting.

@@ -12,11 +12,11 @@ pub(super) fn card(scope: &Scope<'_>) -> Option<Limit> {
 }
 
 fn refused(scope: &Scope<'_>) -> Option<Limit> {
-    let refused = scope.counter(Signal::Rejections).ok().filter(|found| found.total > 0.0)?;
+    let refused = scope.refused()?;
     let mut text = format!(
-        "The server refused {} to queue ({}, between the readings before and after)",
-        plural(refused.total, "request"),
-        refused.metric
+        "The server refused {} to queue (by {})",
+        plural(refused.requests, "request"),
+        refused.from
     );
     if let Ok(finished) = scope.counter(Signal::Finished) {
         text += &format!(" and finished {} ({})", count(finished.total), finished.metric);
@@ -80,6 +80,23 @@ vllm:request_success_total{finished_reason="length"} 16
 "#,
             tone: Some(Tone::Limit),
             says: &["refused 16 requests", "vllm:admission_rejections_total", "finished 16"],
+        },
+        Case {
+            name: "refused, by the lines of a release without the counter",
+            evidence: r#"
+== params
+concurrency=4
+== log
+INFO 11-01 10:00:00 [core.py:118] Initializing a V1 LLM engine (v0.30.0) with config: model='/m'
+INFO:     Application startup complete.
+INFO 11-01 10:00:09 [async_llm.py:1] Request queue full - rejecting request cmpl-1 (current=2, n=1, max=2).
+== before
+vllm:num_requests_running 0
+== 0
+== after
+"#,
+            tone: Some(Tone::Limit),
+            says: &["refused 1 request", "the lines of its log"],
         },
         Case {
             name: "its own limit",

@@ -149,9 +149,8 @@ struct Cause {
 }
 
 fn cause(scope: &Scope<'_>, running: &Track, peak: f64, asked: f64) -> Cause {
-    let rejected = scope.rejections();
-    if rejected > 0.0 {
-        let text = format!("the server rejected {} (admission control)", count(rejected));
+    if let Some(refused) = scope.refused() {
+        let text = format!("the server rejected {} (admission control)", count(refused.requests));
         return Cause { key: "admission-control", text };
     }
     if let Some(limit) = scope.running_limit()
@@ -163,17 +162,27 @@ fn cause(scope: &Scope<'_>, running: &Track, peak: f64, asked: f64) -> Cause {
     let totals = running.total();
     let waiting = scope.track(Signal::Waiting).ok().map(|track| track.total());
     let most_waiting = waiting.iter().flatten().flatten().copied().fold(0.0, f64::max);
-    if let Ok(usage) = scope.track(Signal::KvUsage)
-        && let Some(full) = fullest(&usage)
-        && full >= SATURATED
-        && most_waiting > 0.0
+    let full = scope.track(Signal::KvUsage).ok().zip(waiting.as_ref());
+    if let Some((used, waited)) =
+        full.and_then(|(usage, waiting)| full_while_waiting(&usage, waiting))
     {
         let text = format!(
             "the KV cache was full ({} in use) while up to {} waited",
-            percent(full),
-            count(most_waiting)
+            percent(used),
+            count(waited)
         );
         return Cause { key: "kv-cache", text };
+    }
+    let default = scope.engine().is_ok_and(|engine| engine.name == "vllm")
+        && DEFAULT_LIMITS.contains(&peak)
+        && scope.running_limit().is_none();
+    if default && most_waiting > 0.0 {
+        let text = format!(
+            "{} is a limit that vLLM sets by default (--max-num-seqs), and up to {} waited",
+            count(peak),
+            count(most_waiting)
+        );
+        return Cause { key: "running-limit", text };
     }
     let open = waiting.as_ref().map(|waiting| {
         let sums = totals.iter().zip(waiting).filter_map(|(r, w)| Some((*r)? + (*w)?));
@@ -201,11 +210,18 @@ fn cause(scope: &Scope<'_>, running: &Track, peak: f64, asked: f64) -> Cause {
     }
 }
 
-/// Highest KV use of any replica.
-fn fullest(usage: &Track) -> Option<f64> {
-    let values = usage.replicas.iter().flat_map(|(_, values)| values.iter().flatten().copied());
-    values.reduce(f64::max)
+/// Highest KV use of any replica, and most requests waiting, over the samples with both a full cache
+/// and a request waiting.
+fn full_while_waiting(usage: &Track, waiting: &[Option<f64>]) -> Option<(f64, f64)> {
+    let samples = usage.replicas.iter().flat_map(|(_, values)| values.iter().zip(waiting));
+    let both = samples.filter_map(|(used, waiting)| Some(((*used)?, (*waiting)?)));
+    both.filter(|(used, waiting)| *used >= SATURATED && *waiting > 0.0)
+        .reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)))
 }
+
+/// `vllm/engine/arg_utils.py` (0.8.5 to 0.33): 256 for a server, 1,024 on GPUs of 70 GiB and more, and
+/// twice that in `--performance-mode throughput`.
+const DEFAULT_LIMITS: [f64; 4] = [256.0, 512.0, 1024.0, 2048.0];
 
 #[cfg(test)]
 pub(super) mod tests {
@@ -398,6 +414,29 @@ vllm:num_requests_waiting 0
 ",
             status: Status::Unknown,
             says: &["the samples miss 90% of the load"],
+        },
+        Case {
+            name: "vllm's default limit",
+            evidence: r"
+== params
+concurrency=400
+== before
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+vllm:kv_cache_usage_perc 0
+== 0
+vllm:num_requests_running 256
+vllm:num_requests_waiting 144
+vllm:kv_cache_usage_perc 0.5
+== 1
+== 2
+vllm:num_requests_running 40
+vllm:num_requests_waiting 0
+vllm:kv_cache_usage_perc 0.95
+== after
+",
+            status: Status::Fail,
+            says: &["at most 256 of 400", "by default (--max-num-seqs)", "144 waited"],
         },
         Case {
             name: "open loop",

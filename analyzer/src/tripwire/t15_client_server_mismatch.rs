@@ -69,7 +69,7 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     }
     let (known, perhaps) = (untimed.known as f64, untimed.perhaps as f64);
     // What the server refused, it did not finish.
-    let refused = scope.counter(Signal::Rejections).map_or(0.0, |rejected| rejected.total);
+    let refused = scope.refused().map_or(0.0, |refused| refused.requests);
     let failed = (result.failed.unwrap_or(0) as f64 - refused).max(0.0);
     if extra > known + perhaps + failed {
         return Ok(facts(Verdict::fail(format!(

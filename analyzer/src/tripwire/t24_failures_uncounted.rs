@@ -111,7 +111,7 @@ fn dropped(scope: &Scope<'_>) -> Vec<(&'static str, f64)> {
     let total = |signal| scope.counter(signal).map_or(0.0, |counted| counted.total.max(0.0));
     let reasons = scope.counter_by(Signal::Finished, "finished_reason").unwrap_or_default();
     let ended_by = |reason: &str| reasons.get(reason).copied().unwrap_or(0.0);
-    let rejected = scope.rejections().max(0.0);
+    let rejected = scope.refused().map_or(0.0, |refused| refused.requests);
     let aborted = total(Signal::Aborts) + ended_by("abort");
     let errors = total(Signal::Errors) + ended_by("error");
     let unfinished = unfinished(scope);
