@@ -83,7 +83,7 @@ vllm:request_success_total{finished_reason="length"} 16
         },
         Case {
             name: "refused, by the lines of a release without the counter",
-            evidence: r#"
+            evidence: r"
 == params
 concurrency=4
 == log
@@ -94,7 +94,7 @@ INFO 11-01 10:00:09 [async_llm.py:1] Request queue full - rejecting request cmpl
 vllm:num_requests_running 0
 == 0
 == after
-"#,
+",
             tone: Some(Tone::Limit),
             says: &["refused 1 request", "the lines of its log"],
         },
