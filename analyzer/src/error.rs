@@ -23,6 +23,12 @@ pub enum InputError {
         /// What to do.
         help: String,
     },
+    /// A file that is empty or ends inside what it holds: whoever wrote it was stopped.
+    #[error("{path}: empty, or cut before its end\n  help: remove it, or save it anew", path = path.display())]
+    Cut {
+        /// The file.
+        path: PathBuf,
+    },
     /// The call itself makes no sense.
     #[error("{what}\n  help: {help}")]
     Call {
@@ -41,5 +47,10 @@ impl InputError {
         help: impl Into<String>,
     ) -> Self {
         Self::Unusable { path: path.into(), what: what.into(), help: help.into() }
+    }
+
+    /// A file whose writer was stopped before it was whole.
+    pub fn cut(path: impl Into<PathBuf>) -> Self {
+        Self::Cut { path: path.into() }
     }
 }

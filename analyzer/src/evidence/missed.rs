@@ -81,6 +81,8 @@ impl Track {
     pub(super) fn gap(&self) -> i64 {
         let mut steps: Vec<i64> =
             self.times.windows(2).filter_map(|w| Some(w.get(1)? - w.first()?)).collect();
+        // Samples that were saved twice.
+        steps.retain(|step| *step > 0);
         steps.sort_unstable();
         GAP * steps.get(steps.len().saturating_sub(1) / 2).copied().unwrap_or(0)
     }
@@ -121,6 +123,13 @@ mod tests {
         assert_eq!(shown(&run(&some)).unwrap(), "; the samples miss 50% of the load");
         let most = [(0.0, 0.0), (1.0, 4.0), (2.0, 4.0), (30.0, 4.0), (31.0, 0.0)];
         assert_eq!(shown(&run(&most)).unwrap_err().what, "the samples miss 90% of the load");
+    }
+
+    #[test]
+    fn samples_that_were_saved_twice_are_no_gap() {
+        let twice =
+            [(0.0, 0.0), (0.0, 0.0), (1.0, 4.0), (1.0, 4.0), (2.0, 4.0), (2.0, 4.0), (3.0, 0.0)];
+        assert_eq!(shown(&run(&twice)).unwrap(), "");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A run folder of the Python tool.
 
 use super::loose::{Loose, assemble};
-use super::{bytes, io};
+use super::{bytes, io, unless_cut};
 use crate::error::InputError;
 use crate::evidence::{Form, Run};
 use serde::Deserialize;
@@ -69,7 +69,8 @@ impl Folder {
     /// When it holds no evidence.
     pub fn open(path: &Path) -> Result<Self, InputError> {
         let file = |names: &[&str]| -> Option<PathBuf> {
-            names.iter().map(|name| path.join(name)).find(|path| path.is_file())
+            let either = |name: &&str| [path.join(name), path.join(format!("{name}.gz"))];
+            names.iter().flat_map(either).find(|path| path.is_file())
         };
         let folder = Self {
             path: path.to_owned(),
@@ -98,6 +99,9 @@ impl Folder {
     pub fn load(&self) -> Result<Option<Load>, InputError> {
         let Some(path) = &self.load else { return Ok(None) };
         let load = serde_json::from_slice(&bytes(path)?).map_err(|error| {
+            if error.is_eof() {
+                return InputError::cut(path);
+            }
             InputError::unusable(path, format!("no load command: {error}"), "remove the file")
         })?;
         Ok(Some(load))
@@ -107,7 +111,8 @@ impl Folder {
 /// Reads a run folder.
 pub(super) fn open(path: &Path) -> Result<Run, InputError> {
     let folder = Folder::open(path)?;
-    let load = folder.load()?;
+    let mut notes = Vec::new();
+    let load = unless_cut(folder.load().transpose(), &mut notes)?;
     let whole_scrapes = folder.scrapes.is_some();
     let (mut run, mono) = assemble(&Loose {
         boot_logs: folder.boot_log.into_iter().collect(),
@@ -120,6 +125,7 @@ pub(super) fn open(path: &Path) -> Result<Run, InputError> {
     })?;
     run.name = path.display().to_string();
     run.form = Form::Folder;
+    run.notes.extend(notes);
     if whole_scrapes {
         run.notes.push(
             "scrapes.jsonl.gz holds whole scrapes; import the folder to have them judged".into(),
@@ -154,4 +160,41 @@ fn without_evidence(folder: &Path) -> Result<InputError, InputError> {
         }
     };
     Ok(InputError::unusable(folder, "a folder without evidence", help))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_read_as_they_are_when_gzipped() {
+        use std::io::Write;
+        let folder = tempfile::tempdir().unwrap();
+        let file = fs::File::create(folder.path().join("boot.log.gz")).unwrap();
+        let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+        let log =
+            b"(APIServer pid=1) INFO 11-01 10:00:00 [utils.py:1] vLLM API server version 0.30.0\n";
+        packed.write_all(log).unwrap();
+        packed.finish().unwrap();
+        let run = open(folder.path()).unwrap();
+        let version = run.logs[0].server.facts.version.as_ref();
+        assert_eq!(version.map(|fact| fact.value.as_str()), Some("0.30.0"));
+    }
+
+    #[test]
+    fn a_file_whose_writer_was_stopped_is_left_out_and_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        put("before.snapshot.json", "{\"t_wall\": 1.0, \"text\": \"vllm:num_requests_running 0\"}");
+        put("after.snapshot.json", "");
+        put("bench.json", "{\"backend\": \"vllm\", \"comple");
+        put("load.json", "{\"argv\": [\"vllm\"");
+        let run = open(folder.path()).unwrap();
+        let of = |name: &str| run.notes.iter().filter(|note| note.starts_with(name)).count();
+        assert_eq!(["after.snapshot.json", "bench.json", "load.json"].map(of), [1, 1, 1]);
+        assert_eq!(run.points[0].edges[0].end, None);
+        assert!(run.points[0].result.is_none());
+        put("bench.json", "<html>");
+        assert!(open(folder.path()).is_err());
+    }
 }

@@ -3,7 +3,7 @@
 use super::output::{self, Output};
 use super::series::Series;
 use super::snapshot::Snapshot;
-use super::{bytes, log, process_table, result};
+use super::{bytes, log, process_table, result, unless_cut};
 use crate::engine::Engine;
 use crate::error::InputError;
 use crate::evidence::{Edges, Exit, Form, Point, Run, Source};
@@ -82,7 +82,7 @@ pub(super) fn assemble(loose: &Loose) -> Result<(Run, bool), InputError> {
     }
     run.kernel_log = loose.kernel_log.as_deref().map(bytes).transpose()?;
     run.server_exit = loose.server_exit.map(exited);
-    point.result = loose.result.as_deref().map(result).transpose()?;
+    point.result = unless_cut(loose.result.as_deref().map(result), &mut run.notes)?;
     let mut on_monotonic = true;
     if let Some((source, edges, mono)) = metrics(loose, &mut run)? {
         run.sources.push(source);
@@ -114,8 +114,8 @@ fn exited(status: i64) -> Exit {
 
 /// The metrics of the run as one source, with the readings that bound its load.
 fn metrics(loose: &Loose, run: &mut Run) -> Result<Option<(Source, Edges, bool)>, InputError> {
-    let before = loose.before.as_deref().map(Snapshot::open).transpose()?;
-    let after = loose.after.as_deref().map(Snapshot::open).transpose()?;
+    let before = unless_cut(loose.before.as_deref().map(Snapshot::open), &mut run.notes)?;
+    let after = unless_cut(loose.after.as_deref().map(Snapshot::open), &mut run.notes)?;
     let series = loose.series.as_deref().map(Series::open).transpose()?;
     if before.is_none() && after.is_none() && series.is_none() {
         return Ok(None);

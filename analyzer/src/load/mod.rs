@@ -22,7 +22,10 @@ use crate::client::ClientResult;
 use crate::engine::Engine;
 use crate::error::InputError;
 use crate::evidence::{Log, Run, RunningLimit};
+use flate2::read::MultiGzDecoder;
+use inferlint_schema::limits::Limits;
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// Provider of a source whose few signals are already summed over all replicas; it belongs to the
@@ -151,22 +154,57 @@ fn io(path: &Path, error: std::io::Error) -> InputError {
     InputError::Io { path: path.to_owned(), error }
 }
 
+/// A file's bytes, gzipped or not.
 fn bytes(path: &Path) -> Result<Vec<u8>, InputError> {
-    fs::read(path).map_err(|error| io(path, error))
+    let mut bytes = Vec::new();
+    let most = Limits::default().file_bytes;
+    opened(path)?.take(most).read_to_end(&mut bytes).map_err(|error| io(path, error))?;
+    Ok(bytes)
+}
+
+/// A file to read, unpacked where it was gzipped.
+fn opened(path: &Path) -> Result<Box<dyn Read>, InputError> {
+    let failed = |error| io(path, error);
+    let mut file = BufReader::new(File::open(path).map_err(failed)?);
+    let packed = file.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
+    Ok(if packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) })
 }
 
 pub(crate) fn log(path: &Path, engine: Option<&'static Engine>) -> Result<Log, InputError> {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let failed = |error| io(path, error);
-    let file = File::open(path).map_err(failed)?;
-    let bytes = file.metadata().map_err(failed)?.len();
-    let server = boot::read(file, engine.map(|engine| engine.name)).map_err(failed)?;
+    let bytes = fs::metadata(path).map_err(failed)?.len();
+    let server = boot::read(opened(path)?, engine.map(|engine| engine.name)).map_err(failed)?;
     Ok(Log { name, bytes, server, times: Vec::new() })
 }
 
 fn result(path: &Path) -> Result<ClientResult, InputError> {
     let text = String::from_utf8_lossy(&bytes(path)?).into_owned();
     ClientResult::parse(&text).map_err(|what| {
+        if is_cut(text.as_bytes()) {
+            return InputError::cut(path);
+        }
         InputError::unusable(path, what, "give the JSON file that the load tool saves")
     })
+}
+
+/// True for JSON that ends inside a value, or holds none.
+fn is_cut(json: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(json).is_err_and(|error| error.is_eof())
+}
+
+/// What was read of a file. One whose writer was stopped is as good as none, and noted: the others
+/// beside it still tell of the run.
+fn unless_cut<T>(
+    read: Option<Result<T, InputError>>,
+    notes: &mut Vec<String>,
+) -> Result<Option<T>, InputError> {
+    match read.transpose() {
+        Err(InputError::Cut { path }) => {
+            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+            notes.push(format!("{name} is empty or cut before its end, and left out"));
+            Ok(None)
+        }
+        read => read,
+    }
 }

@@ -37,11 +37,17 @@ impl Snapshot {
         let help = "give the text of the server's metrics endpoint, or a *.snapshot.json";
         let snapshot = if bytes.trim_ascii_start().starts_with(b"{") {
             Self::parse(&bytes).map_err(|error| {
+                if error.is_eof() {
+                    return InputError::cut(path);
+                }
                 InputError::unusable(path, format!("no snapshot: {error}"), help)
             })?
         } else {
             Self { wall: None, mono: None, duration_ns: 0, text: bytes }
         };
+        if snapshot.text.trim_ascii().is_empty() {
+            return Err(InputError::cut(path));
+        }
         if prom::parse(&snapshot.text).samples.is_empty() {
             return Err(InputError::unusable(path, "holds no metric sample", help));
         }
