@@ -43,6 +43,8 @@ const QUOTES: &[&str] = &[
     "Dumping input data",
     "Dumping scheduler ",
     "Received request ",
+    "Generated response ",
+    "Generated streaming response ",
     "Receive: obj=",
     "Finish: obj=",
     "prompt: '",

@@ -286,6 +286,8 @@ impl Watch {
             return;
         }
         match life::mark(text) {
+            // Nobody reports the end of an engine as information.
+            Mark::Death if line.level.is_some_and(|level| level < Level::Warning) => {}
             Mark::Death => {
                 self.attention = ATTENTION_LINES;
                 if life.stop.is_none() && life.death.is_none() {

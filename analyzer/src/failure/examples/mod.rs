@@ -67,8 +67,15 @@ fn examples() -> impl Iterator<Item = &'static Example> {
     families.into_iter().flatten()
 }
 
-/// What an API server of vLLM says after its engine failed to start.
-const WRAPPED: &str = "\n(APIServer pid=1) Traceback (most recent call last):\n(APIServer pid=1)   File \"/v/v1/engine/utils.py\", line 964, in wait_for_engine_startup\n(APIServer pid=1)     raise RuntimeError(\n(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore': 1}\n";
+/// What the outer process of each engine says after a start that failed.
+const WRAPPERS: &[&str] = &[
+    "\n(APIServer pid=1) Traceback (most recent call last):\n(APIServer pid=1)   File \"/v/v1/engine/utils.py\", line 964, in wait_for_engine_startup\n(APIServer pid=1)     raise RuntimeError(\n(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore': 1}\n",
+    "\n[2026-01-01 10:00:00] Received sigquit from a child process. It usually means the child failed.\n",
+    "[2026-01-01 10:00:00] Rank 0 scheduler is dead. Please check if there are relevant logs.\n[2026-01-01 10:00:00] Exit code: 1\nTraceback (most recent call last):\n  File \"/s/engine.py\", line 2, in _launch_subprocesses\nEOFError\n",
+    "Traceback (most recent call last):\n  File \"/t/executor/proxy.py\", line 332, in _start_executor_workers\n    raise RuntimeError(\nRuntimeError: Executor worker returned error\n",
+    "2026-01-01T10:00:00.1Z ERROR text_generation_launcher: Shard 0 failed to start\n2026-01-01T10:00:00.1Z  INFO text_generation_launcher: Shutting down shards\nError: ShardCannotStart\n",
+    "vllm-1 exited with code 1\n",
+];
 
 fn prefixed(log: &str, prefix: &str) -> String {
     let lines: Vec<String> = log.lines().map(|line| format!("{prefix}{line}")).collect();
@@ -113,11 +120,32 @@ fn every_example_is_named() {
 fn a_wrapper_after_the_cause_changes_nothing() {
     // A wait is only a cause where nothing else is said.
     let alone = ["root_cause_not_in_log", "placement_group_wait", "worker_stalled", "start_wait"];
-    // The wrapper is vLLM's, and advice speaks of the engine the log is of.
-    let wrapped = |e: &&Example| {
-        e.phase == Phase::Boot && !alone.contains(&e.kind) && !e.log.contains("text_generation")
-    };
-    all_are_named(examples().filter(wrapped).map(|e| (e, format!("{}{WRAPPED}", e.log))));
+    let wrapped: Vec<String> = examples()
+        .filter(|e| e.phase == Phase::Boot && !alone.contains(&e.kind))
+        .flat_map(|e| WRAPPERS.iter().map(move |wrapper| (e, format!("{}{wrapper}", e.log))))
+        // Advice speaks of the engine that the log is of, which the wrapper may change.
+        .filter_map(|(e, log)| wrong(&Example { says: &[], ..*e }, &log))
+        .collect();
+    assert!(wrapped.is_empty(), "{}", wrapped.join("\n---\n"));
+}
+
+/// What follows the end of a serving engine: requests that fail, streams that end, the server that
+/// closes, ranks that miss their peer, a launcher that kills what is left.
+const AFTERMATHS: &[&str] = &[
+    "INFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 500 Internal Server Error\nINFO:     Shutting down\nINFO:     Waiting for application shutdown.\nINFO:     Application shutdown complete.\nINFO:     Finished server process [1]\n",
+    "INFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 200 OK\n[rank1]: RuntimeError: [/gloo/transport/tcp/pair.cc:544] Connection closed by peer [127.0.0.1]:2000\n",
+    "Traceback (most recent call last):\n  File \"/u/runners.py\", line 2, in run\nasyncio.exceptions.CancelledError\n(APIServer pid=1) INFO 01-01 10:09:09 [launcher.py:1] [shutdown] API server: shutdown triggered\n",
+    "/start.sh: line 12:    57 Killed                  vllm serve /m\n",
+];
+
+#[test]
+fn what_follows_the_end_of_an_engine_is_not_its_cause() {
+    let followed: Vec<String> = examples()
+        .filter(|e| e.phase == Phase::Serving && e.kind != "root_cause_not_in_log")
+        .flat_map(|e| AFTERMATHS.iter().map(move |after| (e, format!("{}{after}", e.log))))
+        .filter_map(|(e, log)| wrong(&Example { says: &[], ..*e }, &log))
+        .collect();
+    assert!(followed.is_empty(), "{}", followed.join("\n---\n"));
 }
 
 #[test]
