@@ -439,9 +439,10 @@ fn a_ladder_that_saves_no_result_is_judged_by_the_tables_it_prints() {
         };
         assert_eq!(of("T39")["status"], "pass", "{point}");
         // What the readings show beside it depends on the machine's spare time.
-        let sides = &of("T15")["evidence"];
-        assert_eq!(sides["client_requests"], f64::from(completed), "{point} {sides:#}");
-        assert_eq!(sides["untimed_requests"], untimed, "{point} {sides:#}");
+        let verdict = of("T15");
+        let sides = &verdict["evidence"];
+        assert_eq!(sides["client_requests"], f64::from(completed), "{point} {verdict:#}");
+        assert_eq!(sides["untimed_requests"], untimed, "{point} {verdict:#}");
         let message = of("T10")["message"].as_str().unwrap();
         assert!(!message.contains("no result"), "{point} {message}");
         let place = sides["client_result"].as_str().unwrap();
