@@ -134,6 +134,7 @@ pub(super) const CRASHED: &[Kind] = &[
             r"GGML_ASSERT\(.*\) failed",
             r"(?:terminate called.*)?what\(\): +(?<why>\S.*)",
             r"thread '[^']*' panicked at",
+            r"(?i)\bfloating point exception\b|\bSIGFPE\b|\bexit ?code[ :=]*\(?(?:-8|136)\b",
             r"(?i)\bexit(?:ed with)?(?: exit)? ?(?:code|status)[ :=]*\(?(?:-6|134)\b",
             r"status=6/ABRT|Failed core proc\(s\): \{[^}]*: -6\b",
             r"\.(?:c|cc|cpp|cu|h|hpp)(?::\d+)?: .*Assertion .* failed",

@@ -700,6 +700,7 @@ impl Life {
                 Some(("bus_error_shm", "met a bus error, as a rule a full /dev/shm (SIGBUS"))
             }
             Some(134 | -6) => Some(("native_abort", "gave up in native code (SIGABRT")),
+            Some(136 | -8) => Some(("native_abort", "divided by zero in native code (SIGFPE")),
             Some(132 | -4) => {
                 Some(("illegal_instruction", "met an instruction this CPU lacks (SIGILL"))
             }
@@ -856,6 +857,7 @@ pub(crate) fn serving_words() -> impl Iterator<Item = &'static str> {
         "Assertion",
         "GGML_ASSERT",
         "Illegal instruction",
+        "oating point exception",
         "NCCL WARN",
         "Segmentation",
         "core dumped",

@@ -98,6 +98,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         &["-6"],
         "INFO:     Application startup complete.\n[2026-01-01 10:00:00] x\n(APIServer pid=1) ERROR 01-01 10:00:00 [core_client.py:600] Engine core proc EngineCore_DP0 died unexpectedly, shutting down client.\n(APIServer pid=1) RuntimeError: Engine core failed. Failed core proc(s): {'EngineCore_DP0': -6}\n",
     ),
+    serving(
+        "native_abort",
+        &["Floating point"],
+        "[2026-01-01 10:00:00] server_args={'model_path': '/m'}\n[2026-01-01 10:00:00] The server is fired up and ready to roll!\n[2026-01-01 10:10:00] Decode batch. #running-req: 9, #token: 2625, gen throughput (token/s): 40.49, #queue-req: 0\nFloating point exception (core dumped)\n",
+    ),
     boot(
         "open_files_limit",
         &["ulimit"],
