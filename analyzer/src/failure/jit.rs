@@ -62,7 +62,7 @@ pub(super) const KINDS: &[Kind] = &[
             // `Ptx assembly aborted due to errors` only says that there is an error above it.
             r"ptxas\b.*\bfatal\s*: (?:[^P]|P[^t]).*",
             r"ptxas.*Value '(?<why>sm_\w+)' is not defined",
-            r"ptxas .*error\s*: Feature '\.(?:[^b]|b[^f])[^']*' (?:requires|not supported)",
+            r"ptxas .*error\s*: Feature '(?:[^.]|\.[^b]|\.b[^f])[^']*' (?:requires|not supported)",
         ],
         |t| {
             t.say(

@@ -47,7 +47,7 @@ pub(super) const KINDS: &[Kind] = &[
         &[
             r"RepositoryNotFound",
             r"(?i)Repository Not Found for url",
-            r"EntryNotFoundError",
+            r"\b(?:Remote)?EntryNotFoundError",
             r"404 Client Error|Client error '404 ",
             r"(?i)is not a local folder and is not a valid model identifier",
             r"(?i)does not appear to have (?:a file named|files named)",

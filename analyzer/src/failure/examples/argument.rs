@@ -20,3 +20,7 @@ pub(super) const EXAMPLES: &[Example] = &[
     ),
     boot("invalid_cli_argument", &["--flash-atn"], "error: invalid argument: --flash-atn\n"),
 ];
+
+/// One line each: further words that programs say it with.
+pub(super) const LINES: &[(&str, &str)] =
+    &[("invalid_cli_argument", "error while handling argument \"--ctx-size\": stoi")];

@@ -69,3 +69,33 @@ pub(super) const EXAMPLES: &[Example] = &[
         "[11/18/2025-09:33:30] [TRT-LLM] [RANK 0] [E] Failed to initialize executor on rank 0: [TensorRT-LLM][ERROR] Assertion failed: Failed, NCCL error /src/ncclCommunicator.cpp:90 'invalid usage (run with NCCL_DEBUG=WARN for details)' (/src/ncclCommunicator.cpp:90)\nRuntimeError: Executor worker returned error\n",
     ),
 ];
+
+/// One line each: further words that programs say it with.
+pub(super) const LINES: &[(&str, &str)] = &[
+    ("nccl_timeout", "RuntimeError: NCCL communicator was aborted on rank 3: collective timed out"),
+    (
+        "mpi_spawn_failed",
+        "[gpu7:00424] PRTE ERROR: Not found in file plm_slurm_module.c at line 424",
+    ),
+    ("mpi_spawn_failed", "All nodes which are allocated for this job are already filled."),
+    (
+        "mpi_spawn_failed",
+        "[gpu7:00424] [[1,0],0] ORTE_ERROR_LOG: Not found in file ess_hnp_module.c",
+    ),
+    (
+        "mpi_spawn_failed",
+        "An ORTE daemon has unexpectedly failed after launch and before communicating back to mpirun.",
+    ),
+    (
+        "engine_version_mismatch",
+        "RuntimeError: the engine was built with a different TensorRT version",
+    ),
+    (
+        "rendezvous_timeout",
+        "torch.distributed.DistNetworkError: connect() timed out. Original timeout was 600000 ms.",
+    ),
+    (
+        "rendezvous_timeout",
+        "torch.distributed.DistStoreError: wait timeout after 600000ms, keys: /default_pg/0//cuda//0",
+    ),
+];

@@ -135,3 +135,43 @@ pub(super) const EXAMPLES: &[Example] = &[
         "[2026-01-01 10:00:00] server_args=ServerArgs(model_path='/m')\nValueError: Only speculative-eagle-topk=1 is supported on SpecV2\n",
     ),
 ];
+
+/// One line each: further words that programs say it with.
+pub(super) const LINES: &[(&str, &str)] = &[
+    (
+        "unsupported_architecture",
+        "ValueError: The checkpoint you are trying to load has model type `newlm` but Transformers does not recognize this architecture.",
+    ),
+    ("unsupported_architecture", "ValueError: Unsupported model type newlm"),
+    (
+        "unsupported_architecture",
+        "ValueError: Unrecognized model in /models/new. Should have a `model_type` key in its config.json",
+    ),
+    ("unsupported_architecture", "ValueError: NewForCausalLM is not supported"),
+    (
+        "trust_remote_code",
+        "ValueError: The repository o/m contains custom code which must be executed to correctly load the model.",
+    ),
+    (
+        "trust_remote_code",
+        "Please pass the argument `trust_remote_code=True` to allow custom code to be run.",
+    ),
+    ("tp_not_divisible", "ValueError: 71 heads are not divisible by tensor parallel size 2"),
+    ("lora_rank_too_big", "RuntimeError: LoRA rank 128 exceeds the limit of 64"),
+    (
+        "max_model_len_too_long",
+        "ValueError: context length 65536 is greater than the model's maximum of 32768",
+    ),
+    (
+        "speculative_config_invalid",
+        "pydantic_core._pydantic_core.ValidationError: 1 validation error for SpeculativeConfig",
+    ),
+    (
+        "speculative_config_invalid",
+        "ValueError: speculative decoding cannot be used with pipeline parallelism",
+    ),
+    (
+        "speculative_config_invalid",
+        "ValueError: The draft model must have the vocabulary of the target model",
+    ),
+];

@@ -54,3 +54,27 @@ pub(super) const EXAMPLES: &[Example] = &[
         "[TensorRT-LLM] TensorRT LLM version: 1.0.0\nINFO:     Application startup complete.\n[TensorRT-LLM][ERROR] CUDA runtime error in cudaMemcpyAsync(dst, src, n, cudaMemcpyDefault, mStream->get()): invalid argument (/src/tensorrt_llm/cpp/tensorrt_llm/runtime/bufferManager.cpp:90)\nterminate called after throwing an instance of 'tensorrt_llm::common::TllmException'\n",
     ),
 ];
+
+/// One line each: further words that programs say it with.
+pub(super) const LINES: &[(&str, &str)] = &[
+    (
+        "gpu_hardware_xid",
+        "[ 1.0] NVRM: Xid (PCI:0000:41:00): 79, pid=7, GPU has fallen off the bus.",
+    ),
+    (
+        "gpu_hardware_xid",
+        "torch.AcceleratorError: CUDA error: uncorrectable NVLink error detected during the execution",
+    ),
+    (
+        "illegal_memory_access",
+        "RuntimeError: cuStreamSynchronize failed: CUDA_ERROR_ILLEGAL_ADDRESS",
+    ),
+    ("illegal_memory_access", "RuntimeError: NVSHMEM: cudaErrorIllegalAddress"),
+    ("cuda_launch_failure", "RuntimeError: CUDA error: unspecified launch failure"),
+    ("cuda_launch_failure", "RuntimeError: CUDA error: misaligned address"),
+    ("cuda_launch_failure", "RuntimeError: CUDA error: an illegal instruction was encountered"),
+    ("cuda_launch_failure", "RuntimeError: CUDA error: invalid configuration argument"),
+    ("cuda_launch_failure", "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"),
+    ("cuda_error", "RuntimeError: cudaErrorInvalidValue"),
+    ("cuda_error", "RuntimeError: CUDA driver error: invalid argument"),
+];

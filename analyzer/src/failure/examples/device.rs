@@ -69,3 +69,21 @@ pub(super) const EXAMPLES: &[Example] = &[
         "(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] ValueError: No valid attention backend found for cuda with AttentionSelectorConfig(head_size=256, dtype=torch.float16, use_mla=False). Reasons: {FLASH_ATTN: [compute capability not supported], TRITON_ATTN: [head_size not supported]}.\n",
     ),
 ];
+
+/// One line each: further words that programs say it with.
+pub(super) const LINES: &[(&str, &str)] = &[
+    ("no_kernel_image", "RuntimeError: cudaErrorNoKernelImageForDevice"),
+    (
+        "no_kernel_image",
+        "rocBLAS error: Cannot read /opt/rocm/lib/rocblas/library/TensileLibrary.dat: Illegal seek for GPU arch : gfx1035",
+    ),
+    ("no_kernel_image", "RuntimeError: Triton Error [CUDA]: device kernel image is invalid"),
+    (
+        "quantization_unsupported_gpu",
+        "ValueError: FP8 quantization requires a GPU of compute capability 8.9 or newer",
+    ),
+    (
+        "attention_unsupported_gpu",
+        "AssertionError: FA3 is only supported on devices with compute capability 9.0",
+    ),
+];

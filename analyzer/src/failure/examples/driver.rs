@@ -111,3 +111,37 @@ pub(super) const EXAMPLES: &[Example] = &[
         "(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] Traceback (most recent call last):\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1]   File \"/v/model_executor/models/utils.py\", line 3, in maybe_offload_to_cpu\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] AssertionError: V1 CPU offloading requires uva (pin memory) support\n",
     ),
 ];
+
+/// One line each: further words that programs say it with.
+pub(super) const LINES: &[(&str, &str)] = &[
+    ("driver_too_old", "RuntimeError: the installed driver is too old for this container"),
+    (
+        "driver_too_old",
+        "RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.",
+    ),
+    (
+        "cuda_not_initialized",
+        "RuntimeError: CUDA initialization: CUDA unknown error - this may be due to an incorrectly set up environment",
+    ),
+    ("cuda_not_initialized", "RuntimeError: cuInit failed with CUDA_ERROR_SYSTEM_NOT_READY"),
+    ("gpu_busy", "RuntimeError: cuCtxCreate failed: CUDA_ERROR_DEVICE_UNAVAILABLE"),
+    ("cuda_device_not_ready", "RuntimeError: cudaStreamQuery returned cudaErrorNotReady"),
+    (
+        "not_enough_gpus",
+        "ValueError: The number of required GPUs exceeds the total number of available GPUs in the placement group.",
+    ),
+    (
+        "not_enough_gpus",
+        "RuntimeError: Ray does not allocate any GPUs on the driver node. Consider adjusting the Ray placement group",
+    ),
+    ("not_enough_gpus", "RuntimeError: not enough GPUs: 8 asked for, 4 found"),
+    ("no_gpu", "docker: Error response from daemon: unknown or invalid runtime name: nvidia."),
+    ("no_gpu", "RuntimeError: CUDA error: no CUDA-capable device is detected"),
+    (
+        "no_gpu",
+        "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU",
+    ),
+    ("no_gpu", "AssertionError: Torch not compiled with CUDA enabled"),
+    ("no_gpu", "RuntimeError: No HIP GPUs are available"),
+    ("no_gpu", "pynvml.NVMLError_DriverNotLoaded: Driver Not Loaded"),
+];

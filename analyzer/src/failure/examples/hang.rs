@@ -109,3 +109,17 @@ pub(super) const EXAMPLES: &[Example] = &[
         "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.9.1\nDEBUG 01-01 10:00:10 [utils.py:431] Waiting for 1 local, 1 remote core engine proc(s) to start.\nDEBUG 01-01 10:00:20 [utils.py:431] Waiting for 1 local, 1 remote core engine proc(s) to start.\nDEBUG 01-01 10:00:30 [utils.py:431] Waiting for 1 local, 1 remote core engine proc(s) to start.\n",
     ),
 ];
+
+/// One line each: further words that programs say it with.
+pub(super) const LINES: &[(&str, &str)] = &[
+    ("executor_hang", "[TRT-LLM] [E] HangDetector: no progress for 300 s"),
+    ("executor_hang", "[TRT-LLM] [E] V2Scheduler: Declaring deadlock"),
+    ("rpc_timeout", "RuntimeError: execute_model timed out after 300 s"),
+    ("rpc_timeout", "TimeoutError: timed out while waiting for worker 3"),
+    ("engine_start_timeout", "RuntimeError: engine handshake timed out"),
+    (
+        "placement_group_wait",
+        "INFO 02-27 10:00:10 ray_utils.py:212] Waiting for removing a placement group of specs for 10 seconds.",
+    ),
+    ("start_wait", "INFO 02-27 10:00:10 [x.py:1] Still waiting for the leader."),
+];

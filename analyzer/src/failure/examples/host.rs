@@ -134,3 +134,51 @@ pub(super) const EXAMPLES: &[Example] = &[
         "build: 6000 (abcdef12) with cc (Ubuntu) 13.3.0 for x86_64-linux-gnu\nalloc_tensor_range: failed to allocate CPU buffer of size 17179869184\nmain: exiting due to model loading error\n",
     ),
 ];
+
+/// One line each: further words that programs say it with.
+pub(super) const LINES: &[(&str, &str)] = &[
+    (
+        "shm_too_small",
+        "NCCL WARN Error while creating shared memory segment /dev/shm/nccl-3k2ZbF (size 9637888)",
+    ),
+    (
+        "shm_too_small",
+        "RuntimeError: unable to open shared memory object </torch_123_456> in read-write mode: No space left on device",
+    ),
+    (
+        "shm_too_small",
+        "RuntimeError: DataLoader worker (pid 7) is killed by signal. It is possible that insufficient shared memory (shm) is the cause",
+    ),
+    ("host_out_of_memory", "MemoryError"),
+    ("bus_error_shm", "vllm-1 exited with code 135"),
+    (
+        "bus_error_shm",
+        "RuntimeError: Engine core initialization failed. Failed core proc(s): {'EngineCore_DP0': -7}",
+    ),
+    ("bus_error_shm", "Shard process was signaled to shutdown with signal 7 rank=0"),
+    ("illegal_instruction", "*** SIGILL received at time=1 on cpu 3 ***"),
+    ("illegal_instruction", "vllm.service: Main process exited, code=dumped, status=4/ILL"),
+    ("illegal_instruction", "Shard process was signaled to shutdown with signal 4 rank=0"),
+    ("segmentation_fault", "!!!!!!! Segfault encountered !!!!!!! SIGSEGV in libcuda"),
+    ("segmentation_fault", "vllm.service: Main process exited, code=dumped, status=11/SEGV"),
+    ("segmentation_fault", "Signal (11) received."),
+    ("segmentation_fault", "Shard process was signaled to shutdown with signal 11 rank=0"),
+    ("native_abort", "vllm-1 exited with code 134"),
+    ("native_abort", "/src/kernels/topk.cu:112: top_k_kernel: Assertion `k > 0` failed."),
+    ("host_oom_killed", "Killed"),
+    ("host_oom_killed", "[2026-01-01 10:00:31] Exit code: -9"),
+    ("host_oom_killed", "Last State: Terminated, Exit Code: 137"),
+    ("host_oom_killed", "Shard process was signaled to shutdown with signal 9 rank=0"),
+    (
+        "host_oom_killed",
+        "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.",
+    ),
+    (
+        "host_oom_killed",
+        "[ 1.0] Memory cgroup out of memory: Killed process 57 (python3) total-vm:1kB",
+    ),
+    (
+        "host_oom_killed",
+        "mpirun noticed that process rank 6 with PID 0 on node gpu7 exited on signal 9 (Killed).",
+    ),
+];

@@ -119,3 +119,44 @@ pub(super) const EXAMPLES: &[Example] = &[
         "[2026-01-01 10:00:00 TP0] Scheduler hit an exception: Traceback (most recent call last):\n  File \"/t/utils/cpp_extension.py\", line 3, in _run_ninja_build\nRuntimeError: Error building extension 'sgl_jit'\n\n",
     ),
 ];
+
+/// One line each: further words that programs say it with.
+pub(super) const LINES: &[(&str, &str)] = &[
+    ("jit_no_nvcc", "/bin/sh: 1: /usr/local/cuda/bin/nvcc: not found"),
+    ("jit_no_nvcc", "RuntimeError: Could not find CUDA_HOME on this machine"),
+    (
+        "jit_no_nvcc",
+        "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.",
+    ),
+    ("jit_no_nvcc", "RuntimeError: CUDA_HOME must be set to build the kernels"),
+    (
+        "jit_missing_header",
+        "/f/k.cuh(9): catastrophic error: cannot open source file \"cuda_fp4.h\"",
+    ),
+    (
+        "jit_ptxas_arch",
+        "ptxas /tmp/a.ptx, line 9; error   : Feature 'cp.async' requires .target sm_80 or higher",
+    ),
+    (
+        "jit_ptxas_arch",
+        "ptxas /tmp/a.ptx, line 9; error   : Feature '.bulk' requires .target sm_90 or higher",
+    ),
+    ("jit_nvcc_arch", "RuntimeError: SM 12.x requires CUDA >= 12.9"),
+    ("jit_nvcc_arch", "RuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)"),
+    ("jit_no_compiler", "RuntimeError: Ninja build failed. /bin/sh: 1: g++: not found"),
+    (
+        "jit_no_compiler",
+        "RuntimeError: Ninja is required to load C++ extensions (pip install ninja to get it)",
+    ),
+    ("jit_no_compiler", "gcc: fatal: cannot execute 'cc1plus': execvp: No such file or directory"),
+    ("jit_compile_error", "FAILED: k.so\n/bin/sh: 1: ccache: not found"),
+    (
+        "jit_compile_error",
+        "FAILED: k.so\nk.o: in function `run': undefined reference to `cuTensorMapEncodeTiled'",
+    ),
+    (
+        "jit_build_failed",
+        "subprocess.CalledProcessError: Command '['ninja', '-v', '-j', '8']' returned non-zero exit status 255.",
+    ),
+    ("jit_compile_error", "RuntimeError: failed to translate module to LLVM IR"),
+];

@@ -74,3 +74,37 @@ pub(super) const EXAMPLES: &[Example] = &[
         "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\n(EngineCore pid=7) AttributeError: 'Qwen2Config' object has no attribute 'rope_theta'\n",
     ),
 ];
+
+/// One line each: further words that programs say it with.
+pub(super) const LINES: &[(&str, &str)] = &[
+    (
+        "abi_undefined_symbol",
+        "ImportError: dlopen(_C.so, 0x0002): symbol not found in flat namespace '__ZN3c106detail'",
+    ),
+    (
+        "missing_system_library",
+        "Could not load library libcudnn_ops.so.9. Error: libcudnn_ops.so.9: no such file",
+    ),
+    (
+        "python_module_missing",
+        "importlib.metadata.PackageNotFoundError: No package metadata was found for sgl-kernel",
+    ),
+    ("python_module_missing", "importlib.metadata.PackageNotFoundError: nixl"),
+    ("python_import_mismatch", "AttributeError: module 'torch' has no attribute 'int1'"),
+    (
+        "python_import_mismatch",
+        "ERROR: vllm 0.11.0 requires torch==2.8.0, but you have torch 2.9.1 which is incompatible.",
+    ),
+    (
+        "python_import_mismatch",
+        "ValueError: Tokenizer class Qwen9Tokenizer does not exist or is not currently imported.",
+    ),
+    (
+        "python_import_mismatch",
+        "pkg_resources.ContextualVersionConflict: (numpy 2.1.0, Requirement.parse('numpy<2.0'), {'x'})",
+    ),
+    (
+        "python_import_mismatch",
+        "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject",
+    ),
+];

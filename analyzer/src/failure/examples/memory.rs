@@ -99,3 +99,31 @@ pub(super) const EXAMPLES: &[Example] = &[
         "INFO 07-01 10:00:00 model_runner.py:160] Loading model weights took 14.9 GB\n[rank0]: Traceback (most recent call last):\n[rank0]:   File \"/v/worker/worker.py\", line 3, in determine_num_available_blocks\n[rank0]:     self.model_runner.profile_run()\n[rank0]:   File \"/v/layers/vocab_parallel_embedding.py\", line 3, in forward\n[rank0]: RuntimeError: CUDA error: out of memory. Tried to allocate 1.86 GiB\n",
     ),
 ];
+
+/// One line each: further words that programs say it with.
+pub(super) const LINES: &[(&str, &str)] = &[
+    ("oom_weight_load", "RuntimeError: cuMemCreate failed: CUDA_ERROR_OUT_OF_MEMORY"),
+    ("oom_weight_load", "NvMapMemAllocInternalTagged: 1075072515 error 12"),
+    (
+        "oom_weight_load",
+        "RuntimeError: Allocation on device 0 would exceed allowed memory. (out of memory)",
+    ),
+    (
+        "oom_weight_load",
+        "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+    ),
+    (
+        "oom_weight_load",
+        "ggml_vulkan: Device memory allocation of size 9000 failed. vk::Device::allocateMemory: ErrorOutOfDeviceMemory",
+    ),
+    ("oom_weight_load", "llama_model_load: error loading model: unable to allocate CUDA0 buffer"),
+    (
+        "oom_weight_load",
+        "[TensorRT-LLM][ERROR] CUDA runtime error in ::cudaMalloc(ptr, n): out of memory (/src/tllmBuffers.h:112)",
+    ),
+    (
+        "oom_weight_load",
+        "[TRT] [E] Requested amount of GPU memory (9000000 bytes) could not be allocated.",
+    ),
+    ("oom_weight_load", "RuntimeError: Failed to CUDA malloc 9000000 bytes"),
+];

@@ -2,7 +2,8 @@
 //! taken for one. All logs are made up; their error texts are those the programs print.
 //!
 //! The examples of a family's kinds stand under the name of its file: `memory.rs` here shows what
-//! `../memory.rs` recognises.
+//! `../memory.rs` recognises, in whole logs and, for the words no log holds, in single lines. A
+//! pattern without either fails a test.
 
 mod argument;
 mod collective;
@@ -28,6 +29,7 @@ use super::watch::{Watch, kinds};
 use super::{Aside, Conclusion, Holder, Kernel, Outcome, Phase};
 use crate::boot;
 use crate::boot::line::Line;
+use crate::pattern::Pattern;
 
 /// A log, the kind that is right, and words its message must have.
 struct Example {
@@ -63,6 +65,27 @@ fn examples() -> impl Iterator<Item = &'static Example> {
         port::EXAMPLES,
         scheduler::EXAMPLES,
         watch::EXAMPLES,
+    ];
+    families.into_iter().flatten()
+}
+
+fn lines() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    let families: [&'static [(&str, &str)]; 15] = [
+        argument::LINES,
+        collective::LINES,
+        config::LINES,
+        cuda::LINES,
+        device::LINES,
+        driver::LINES,
+        hang::LINES,
+        host::LINES,
+        jit::LINES,
+        library::LINES,
+        memory::LINES,
+        model::LINES,
+        pool::LINES,
+        port::LINES,
+        scheduler::LINES,
     ];
     families.into_iter().flatten()
 }
@@ -186,6 +209,40 @@ fn every_kind_has_two_examples_in_different_words() {
     for example in examples() {
         is_shown_in_two_wordings(example.kind);
     }
+}
+
+#[test]
+fn every_further_line_is_named() {
+    let wrong: Vec<String> = lines()
+        .filter_map(|(kind, line)| {
+            let start = "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0";
+            // A wait is only a cause when it goes on.
+            let log = format!("{start}\n{line}\n{line}\n{line}\n");
+            let found = conclude(&log, &Aside::default());
+            let called = found.failure(Phase::Boot).map(|failure| failure.kind);
+            (called != Some(*kind)).then(|| format!("{kind} is called {called:?}: {line}"))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_pattern_has_a_line_it_knows() {
+    let read = |raw: &str| -> Vec<String> {
+        boot::line::unfold(raw.as_bytes())
+            .unwrap_or_else(|| vec![Line::strip(1, raw.as_bytes()).text.into_owned()])
+    };
+    let logs = examples().map(|e| e.log).chain(lines().map(|(_, line)| *line));
+    let said: Vec<String> = logs.flat_map(str::lines).flat_map(read).collect();
+    let unused: Vec<String> = kinds()
+        .flat_map(|kind| kind.patterns.iter().map(move |pattern| (kind.name, *pattern)))
+        .filter(|(_, source)| {
+            let pattern = Pattern::new(source);
+            !said.iter().any(|line| pattern.find(line).is_some())
+        })
+        .map(|(kind, source)| format!("{kind}: {source}"))
+        .collect();
+    assert!(unused.is_empty(), "no line shows these:\n{}", unused.join("\n"));
 }
 
 #[track_caller]

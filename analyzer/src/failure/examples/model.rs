@@ -125,3 +125,105 @@ pub(super) const EXAMPLES: &[Example] = &[
         "build: 6000 (abcdef12) with cc (Ubuntu) 13.3.0 for x86_64-linux-gnu\nclip_init: failed to load model '/models/mmproj.gguf': operator(): unable to find tensor v.patch_embd.weight\nmain: exiting due to model loading error\n",
     ),
 ];
+
+/// One line each: further words that programs say it with.
+pub(super) const LINES: &[(&str, &str)] = &[
+    (
+        "checkpoint_corrupt",
+        "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory",
+    ),
+    ("checkpoint_corrupt", "_pickle.UnpicklingError: invalid load key, 'v'."),
+    (
+        "checkpoint_corrupt",
+        "RuntimeError: unexpected EOF, expected 4096 more bytes. The file might be corrupted.",
+    ),
+    (
+        "checkpoint_corrupt",
+        "OSError: Consistency check failed: file should be of size 4976698672 but has size 2488349336 (model-1.safetensors).",
+    ),
+    ("checkpoint_corrupt", "gguf_init_from_file_impl: failed to read key-value pairs"),
+    ("checkpoint_corrupt", "RuntimeError: incomplete metadata, file not fully covered"),
+    (
+        "hf_gated_repo",
+        "OSError: Access to model o/m is restricted and you are not in the authorized list.",
+    ),
+    (
+        "hf_gated_repo",
+        "OSError: You must have access to it and be authenticated to access it. Please log in.",
+    ),
+    (
+        "model_not_found",
+        "huggingface_hub.errors.RepositoryNotFoundError: 401 Client Error. (Request ID: Root=1)",
+    ),
+    (
+        "model_not_found",
+        "OSError: Repository Not Found for url: https://huggingface.co/api/models/o/m.",
+    ),
+    (
+        "model_not_found",
+        "huggingface_hub.errors.RemoteEntryNotFoundError: 404 Client Error. (Request ID: Root=1)",
+    ),
+    (
+        "model_not_found",
+        "httpx.HTTPStatusError: Client error '404 Not Found' for url 'https://huggingface.co/o/m/resolve/main/config.json'",
+    ),
+    ("model_not_found", "OSError: o/m does not appear to have a file named config.json."),
+    (
+        "model_not_found",
+        "huggingface_hub.errors.HFValidationError: Repo id must use alphanumeric chars or '-', '_', '.': 'o/m:q4'.",
+    ),
+    ("model_not_found", "OSError: Can't load tokenizer for 'o/m'."),
+    (
+        "model_not_found",
+        "OSError: Incorrect path_or_model_id: '/models/gone'. Please provide either the path to a local folder or the repo_id",
+    ),
+    ("model_not_found", "RuntimeError: Cannot find any model weights with `/models/empty`"),
+    ("model_not_found", "ValueError: No supported config file found in /models/empty"),
+    ("model_not_found", "FileNotFoundError: model path /models/gone does not exist"),
+    (
+        "model_not_found",
+        "ValueError: Invalid repository ID or local directory specified: '/models/gone'.",
+    ),
+    (
+        "model_not_found",
+        "ValueError: Loading lora /adapters/x failed: No adapter found for /adapters/x",
+    ),
+    (
+        "hf_unreachable",
+        "requests.exceptions.ConnectionError: (MaxRetryError(\"HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded with url: /o/m (Caused by NameResolutionError(\\\"Failed to resolve 'huggingface.co' ([Errno -3] Temporary failure in name resolution)\\\"))\"))",
+    ),
+    (
+        "hf_unreachable",
+        "urllib3.exceptions.NewConnectionError: Failed to establish a new connection: [Errno 101] Network is unreachable",
+    ),
+    (
+        "hf_unreachable",
+        "huggingface_hub.errors.LocalEntryNotFoundError: An error happened while trying to locate the file on the Hub and we cannot find the requested files in the local cache.",
+    ),
+    (
+        "hf_unreachable",
+        "OSError: outgoing traffic has been disabled and the file is not in the cache.",
+    ),
+    ("hf_unreachable", "requests.exceptions.ReadTimeout: huggingface.co read timed out"),
+    (
+        "hf_unreachable",
+        "RuntimeError: Data processing error: CAS service error : Reqwest Error: url: https://cas-server.xethub.hf.co/reconstruction",
+    ),
+    (
+        "weights_mismatch",
+        "ValueError: There is no module or parameter named 'model.layers.0.x' in LlamaForCausalLM",
+    ),
+    (
+        "weights_mismatch",
+        "AssertionError: Attempted to load weight (torch.Size([4096])) into parameter (torch.Size([2048]))",
+    ),
+    (
+        "weights_mismatch",
+        "RuntimeError: size mismatch for lm_head.weight: copying a param with shape torch.Size([2])",
+    ),
+    ("weights_mismatch", "RuntimeError: Missing key(s) in state_dict: \"lm_head.weight\"."),
+    (
+        "weights_mismatch",
+        "llama_model_load: error loading model: key not found in model: llama.context_length",
+    ),
+];

@@ -39,3 +39,21 @@ pub(super) const EXAMPLES: &[Example] = &[
         "{\"levelname\": \"INFO\", \"processName\": \"APIServer\", \"process\": 1, \"message\": \"vLLM API server version 0.31.0\"}\n{\"levelname\": \"ERROR\", \"processName\": \"EngineCore\", \"process\": 94, \"message\": \"EngineCore failed to start.\", \"exc_info\": \"Traceback (most recent call last):\\n  File \\\"/v/v1/core/kv_cache_utils.py\\\", line 694, in check_enough_kv_cache_memory\\nValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.\"}\n",
     ),
 ];
+
+/// One line each: further words that programs say it with.
+pub(super) const LINES: &[(&str, &str)] = &[
+    (
+        "kv_cache_too_small",
+        "RuntimeError: maxTokensInPagedKvCache must be large enough to process at least 1 sequence to completion",
+    ),
+    (
+        "state_cache_too_small",
+        "RuntimeError: Not enough GPU memory for hybrid (mamba/linear-attention) state cache. total_rest_memory=-1.2 GB",
+    ),
+    (
+        "no_memory_for_kv_cache",
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
+    ),
+    ("no_memory_for_kv_cache", "RuntimeError: No enough memory for kv cache"),
+    ("no_memory_for_kv_cache", "RuntimeError: Not enough memory to allocate KV cache."),
+];

@@ -35,3 +35,17 @@ pub(super) const EXAMPLES: &[Example] = &[
         "RuntimeError: Failed to bind socket to 0.0.0.0:443: [Errno 13] Permission denied\n",
     ),
 ];
+
+/// One line each: further words that programs say it with.
+pub(super) const LINES: &[(&str, &str)] = &[
+    ("port_in_use", "start: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 8080"),
+    ("port_in_use", "RuntimeError: Failed to bind to address 0.0.0.0:8001"),
+    ("port_in_use", "OSError: port 8000 is already in use"),
+    ("port_in_use", "RuntimeError: Port at 30000 is not available in 60 seconds."),
+    ("port_in_use", "zmq.error.ZMQError: Address already in use (addr='tcp://127.0.0.1:35555')"),
+    (
+        "address_not_local",
+        "RuntimeError: could not bind on any address out of [('10.9.9.9', 8000)]",
+    ),
+    ("address_not_local", "Error: listen EADDRNOTAVAIL: address not available 10.9.9.9:8000"),
+];

@@ -129,3 +129,19 @@ pub(super) const EXAMPLES: &[Example] = &[
         "build: 6000 (abcdef12) with cc (Ubuntu) 13.3.0 for x86_64-linux-gnu\nllama_model_load: error loading model: illegal split file idx: 1 (file: m-2.gguf), model must be loaded with the first split of split_count 3\nmain: exiting due to model loading error\n",
     ),
 ];
+
+/// One line each: further words that programs say it with.
+pub(super) const LINES: &[(&str, &str)] = &[
+    (
+        "kv_pool_exhausted",
+        "RuntimeError: Out of memory even after retracting all other requests in the decode batch.",
+    ),
+    (
+        "warmup_failed",
+        "Unable to warmup the Python model shards: Generation(\"list index out of range\")",
+    ),
+    (
+        "start_failed",
+        "E0223 12:03:30.7 120 backend_model.cc:692] ERROR: Failed to create instance: engine directory is empty",
+    ),
+];
