@@ -9,6 +9,7 @@ pub(super) static LLAMACPP: Engine = Engine {
     replica_label: None,
     total_label: None,
     gauges_lag: None,
+    gauges_stay: false,
     gauges_setting: "start the server with --metrics",
     usage_rounding: 0.0,
     preemption: "preemption",

@@ -142,6 +142,9 @@ pub struct Engine {
     pub total_label: Option<&'static str>,
     /// Why gauges do not show the moment they are read at, for engines where they do not.
     pub gauges_lag: Option<&'static str>,
+    /// Gauges may keep their last values for a while after the last request, whose tokens are counted
+    /// as it ends.
+    pub gauges_stay: bool,
     /// What to set when the gauges are missing.
     pub gauges_setting: &'static str,
     /// Half of the step to which the KV gauge is rounded, 0 when it is exact.

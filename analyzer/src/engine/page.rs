@@ -47,7 +47,7 @@ fn rows(of: &Engine, identity: &EngineIdentity) -> Vec<(&'static str, String)> {
         (None, rounding) => {
             format!("show the moment they are read at; the KV cache's to ±{rounding}")
         }
-    };
+    } + if of.gauges_stay { "; may stay after the last request" } else { "" };
     vec![
         ("started by", commands(identity.serve_commands)),
         ("worker processes", commands(identity.worker_commands)),

@@ -43,6 +43,8 @@ pub(super) static SGLANG: Engine = Engine {
     // With priority scheduling the queue gauges have a total besides one series a priority.
     total_label: Some("priority"),
     gauges_lag: None,
+    // `scheduler_metrics_mixin.py` before 0.5.20: an idle scheduler reports only every 30 s.
+    gauges_stay: true,
     gauges_setting: "start the server with --enable-metrics",
     // `token_usage` is rounded to two decimals.
     usage_rounding: 0.005,

@@ -44,6 +44,7 @@ pub(super) static TRTLLM: Engine = Engine {
     replica_label: None,
     total_label: None,
     gauges_lag: Some("TensorRT-LLM's gauges move only when a request completes"),
+    gauges_stay: false,
     gauges_setting: "set enable_iter_perf_stats: true in the server's --config file",
     usage_rounding: 0.0,
     preemption: "pause",

@@ -31,6 +31,7 @@ pub(super) static VLLM: Engine = Engine {
     replica_label: Some("engine"),
     total_label: None,
     gauges_lag: None,
+    gauges_stay: false,
     gauges_setting: "start the server without --disable-log-stats",
     usage_rounding: 0.0,
     preemption: "preemption",

@@ -19,8 +19,19 @@ impl Scope<'_> {
         let waiting = self.track(Signal::Waiting).map_or(Vec::new(), |track| track.total());
         let some = |n: Option<f64>| n.is_some_and(|n| n > 0.0);
         let waits = |i: usize| some(waiting.get(i).copied().flatten());
-        let running = running.total();
-        running.into_iter().enumerate().map(|(i, running)| some(running) || waits(i)).collect()
+        let over = self.all_counted().unwrap_or(usize::MAX);
+        let busy = |(i, running)| i < over && (some(running) || waits(i));
+        running.total().into_iter().enumerate().map(busy).collect()
+    }
+
+    /// For engines whose gauges stay when the last request has ended: the first sample that counts
+    /// all tokens of the load.
+    fn all_counted(&self) -> Option<usize> {
+        self.engine().ok().filter(|engine| engine.gauges_stay)?;
+        let tokens = self.track(Signal::GenerationTokens).ok()?.total();
+        let at_end = self.at_end(Signal::GenerationTokens).ok()?;
+        let begun = tokens.iter().flatten().next().copied()?;
+        tokens.iter().position(|n| n.is_some_and(|n| n >= at_end && n > begun))
     }
 
     /// What to add to a verdict that rests on what no sample shows: how much of the load they miss,
@@ -123,6 +134,28 @@ mod tests {
         assert_eq!(shown(&run(&some)).unwrap(), "; the samples miss 50% of the load");
         let most = [(0.0, 0.0), (1.0, 4.0), (2.0, 4.0), (30.0, 4.0), (31.0, 0.0)];
         assert_eq!(shown(&run(&most)).unwrap_err().what, "the samples miss 90% of the load");
+    }
+
+    #[test]
+    fn a_gauge_that_stays_after_the_last_token_shows_no_request() {
+        let reading = |at: &str, running: u32, tokens: u32| {
+            format!(
+                "== {at}\nsglang:num_running_reqs {running}\nsglang:generation_tokens_total {tokens}\n"
+            )
+        };
+        let stays = [
+            reading("before", 0, 7),
+            reading("0", 0, 7),
+            reading("1", 8, 7),
+            reading("2", 8, 7),
+            reading("3", 8, 807),
+            reading("4", 8, 807),
+            reading("5", 0, 807),
+            reading("after", 0, 807),
+        ];
+        let windows = ask(&example::run(&stays.concat()), |scope| scope.windows().unwrap());
+        let seconds = |(a, b): (i64, i64)| (a / 1_000_000_000, b / 1_000_000_000);
+        assert_eq!((seconds(windows.inner), seconds(windows.outer)), ((1, 2), (0, 3)));
     }
 
     #[test]
