@@ -2,7 +2,7 @@ use super::Check;
 use crate::engine::Signal;
 use crate::evidence::{Missing, Requested, Scope, Track};
 use crate::finding::Verdict;
-use crate::number::{count, percent, plural};
+use crate::number::{count, grouped, percent, plural};
 
 tripwire! {
     /// # What it checks
@@ -30,7 +30,8 @@ tripwire! {
     /// # When it cannot tell
     /// No metrics were sampled during the load, or the gauges of running requests are not exported.
     /// A peak below the request in very few samples, with nothing that held it down, or in samples
-    /// that miss more than half of the load.
+    /// that miss more than half of the load; or fewer open requests by the gauges than their times
+    /// add up to (SGLang's gauges are set every 40 decode steps: short answers run in between).
     ///
     /// # References
     /// - vLLM: `vllm:num_requests_running`, set at each engine step (`vllm/v1/metrics/loggers.py`)
@@ -61,6 +62,9 @@ tripwire! {
         /// 16 requests, 0.6 s each, on a vLLM 0.32 whose recorder was starved of CPU left one sample,
         /// with 1 running.
         FEW = 4.0;
+        /// Requests open on average, of the most that the gauges show, above which the gauges missed
+        /// some: no average is above its highest value, and a twentieth is left for the clocks.
+        CONTRADICTED = 1.05;
     }
 }
 
@@ -128,6 +132,15 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             if busy == 1 { "1 sample has".to_owned() } else { format!("{busy} samples have") }
         )));
     }
+    if cause.key == "client"
+        && let Some(open) = open_on_average(scope).filter(|open| *open > cause.open * CONTRADICTED)
+    {
+        return Err(Missing::lack(format!(
+            "the gauges never show more than {} open, but by their times {} were on average: the gauges missed more",
+            plural(cause.open, "request"),
+            grouped(open, 1)
+        )));
+    }
     let message = format!(
         "at most {} of {} requests ran at once: {}{seen}",
         count(peak),
@@ -143,21 +156,32 @@ fn load_ran(scope: &Scope<'_>) -> bool {
     completed || scope.counter(Signal::Finished).is_ok_and(|finished| finished.total > 0.0)
 }
 
+#[derive(Default)]
 struct Cause {
     key: &'static str,
     text: String,
+    /// Most requests open at once, where that is the cause.
+    open: f64,
+}
+
+/// Requests open at once on average: the sum of their times, over the longest that the server can
+/// have been at work. `None`: the server counts no times.
+fn open_on_average(scope: &Scope<'_>) -> Option<f64> {
+    let (from, to) = scope.windows().ok()?.outer;
+    let seconds = scope.counter(Signal::EndedSeconds).ok()?.total;
+    (to > from).then(|| seconds / ((to - from) as f64 / 1e9))
 }
 
 fn cause(scope: &Scope<'_>, running: &Track, peak: f64, asked: f64) -> Cause {
     if let Some(refused) = scope.refused() {
         let text = format!("the server rejected {} (admission control)", count(refused.requests));
-        return Cause { key: "admission-control", text };
+        return Cause { key: "admission-control", text, ..Cause::default() };
     }
     if let Some(limit) = scope.running_limit()
         && limit.requests <= peak
     {
         let text = format!("the server runs at most {} ({})", count(limit.requests), limit.why);
-        return Cause { key: "running-limit", text };
+        return Cause { key: "running-limit", text, ..Cause::default() };
     }
     let totals = running.total();
     let waiting = scope.track(Signal::Waiting).ok().map(|track| track.total());
@@ -171,7 +195,7 @@ fn cause(scope: &Scope<'_>, running: &Track, peak: f64, asked: f64) -> Cause {
             percent(used),
             count(waited)
         );
-        return Cause { key: "kv-cache", text };
+        return Cause { key: "kv-cache", text, ..Cause::default() };
     }
     let default = scope.engine().is_ok_and(|engine| engine.name == "vllm")
         && DEFAULT_LIMITS.contains(&peak)
@@ -182,7 +206,7 @@ fn cause(scope: &Scope<'_>, running: &Track, peak: f64, asked: f64) -> Cause {
             count(peak),
             count(most_waiting)
         );
-        return Cause { key: "running-limit", text };
+        return Cause { key: "running-limit", text, ..Cause::default() };
     }
     let open = waiting.as_ref().map(|waiting| {
         let sums = totals.iter().zip(waiting).filter_map(|(r, w)| Some((*r)? + (*w)?));
@@ -197,16 +221,21 @@ fn cause(scope: &Scope<'_>, running: &Track, peak: f64, asked: f64) -> Cause {
                 count(open),
                 count(failed)
             ),
+            open,
         },
         Some(open) if open < asked => Cause {
             key: "client",
             text: format!("the client never had more than {} open", plural(open, "request")),
+            open,
         },
         Some(_) => Cause {
             key: "unknown",
             text: format!("up to {} waited and nothing recorded says why", count(most_waiting)),
+            ..Cause::default()
         },
-        None => Cause { key: "unknown", text: "nothing recorded says why".into() },
+        None => {
+            Cause { key: "unknown", text: "nothing recorded says why".into(), ..Cause::default() }
+        }
     }
 }
 
@@ -437,6 +466,32 @@ vllm:kv_cache_usage_perc 0.95
 ",
             status: Status::Fail,
             says: &["at most 256 of 400", "by default (--max-num-seqs)", "144 waited"],
+        },
+        Case {
+            name: "gauges that miss what ran between them",
+            evidence: r"
+== params
+concurrency=32
+== before
+sglang:num_running_reqs 0
+sglang:num_queue_reqs 0
+sglang:e2e_request_latency_seconds_sum 0
+== 0
+== 1
+sglang:num_running_reqs 20
+== 2
+sglang:num_running_reqs 24
+== 3
+sglang:num_running_reqs 20
+== 4
+sglang:num_running_reqs 22
+== 5
+sglang:num_running_reqs 0
+== after
+sglang:e2e_request_latency_seconds_sum 152
+",
+            status: Status::Unknown,
+            says: &["never show more than 24 requests open", "30.4 were on average"],
         },
         Case {
             name: "open loop",
