@@ -25,6 +25,7 @@ mod watch;
 
 use std::collections::HashSet;
 
+use super::noise;
 use super::watch::{Watch, kinds};
 use super::{Aside, Conclusion, Holder, Kernel, Outcome, Phase};
 use crate::boot;
@@ -262,6 +263,20 @@ fn what_is_no_failure_is_not_called_one() {
             let found = conclude(&log, &Aside::default());
             assert_eq!(found.outcome, Outcome::Ready, "{log}");
         }
+    }
+}
+
+#[test]
+fn what_ends_nothing_is_no_crash_although_the_log_ends_with_it() {
+    let serving = "INFO:     Application startup complete.\nINFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 200 OK\n";
+    for line in healthy::LINES {
+        let found = conclude(&format!("{serving}{line}\n"), &Aside::default());
+        assert_eq!(found.outcome, Outcome::Ready, "{line}");
+    }
+    for source in noise::HARMLESS.iter().chain(noise::REQUEST) {
+        let pattern = Pattern::new(source);
+        let shown = healthy::LINES.iter().any(|line| pattern.find(line).is_some());
+        assert!(shown, "no line shows {source}");
     }
 }
 
