@@ -288,6 +288,7 @@ mod tests {
     use crate::collect::process::{Tree, Trees};
     use std::fs;
     use std::path::Path;
+    use std::process::Command;
 
     fn me() -> u32 {
         std::process::id()
@@ -401,6 +402,189 @@ mod tests {
         wait_for("worker", 1);
         stop(&mut started, Duration::from_secs(30));
         assert_eq!(fs::read_to_string(log).unwrap(), "parent\nworker\n");
+    }
+
+    /// Sends a signal as a user would, not through what is tested.
+    fn kill(pid: u32, signal: &str) {
+        let sent = Command::new("kill").args(["-s", signal, &pid.to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    fn lives(id: Identity) -> bool {
+        !has_ended(&Procfs::default(), id, None)
+    }
+
+    /// Options of `unshare` for a pid namespace that an ordinary user may make, where users may.
+    const NAMESPACE: [&str; 5] = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"];
+
+    /// False, with the reason printed, where no pid namespace can be made.
+    fn has_namespaces() -> bool {
+        let tried = Command::new("unshare").args(NAMESPACE).arg("true").output();
+        match tried {
+            Ok(done) if done.status.success() => true,
+            Ok(done) => {
+                let why = String::from_utf8_lossy(&done.stderr).trim().to_owned();
+                println!("skipped: no pid namespace can be made here: {why}");
+                false
+            }
+            Err(error) => {
+                println!("skipped: unshare cannot be run: {error}");
+                false
+            }
+        }
+    }
+
+    /// Set inside a pid namespace of a test's own.
+    const INSIDE: &str = "INFERLINT_TEST_INSIDE";
+
+    #[test]
+    fn a_process_that_has_the_pid_of_one_that_ended_is_never_hit() {
+        if std::env::var_os(INSIDE).is_some() {
+            return reuse_a_pid();
+        }
+        let _alone = alone();
+        if !has_namespaces() {
+            return;
+        }
+        // Only in a namespace of our own are the next pids ours to choose.
+        let name = "stop::tests::a_process_that_has_the_pid_of_one_that_ended_is_never_hit";
+        let inside = Command::new("unshare")
+            .args(NAMESPACE)
+            .args(["--kill-child", "sh", "-c", "\"$0\" \"$@\"; exit $?"])
+            .arg(std::env::current_exe().unwrap())
+            .args([name, "--exact", "--nocapture"])
+            .env(INSIDE, "1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&inside.stdout).into_owned();
+        println!("{said}");
+        let error = String::from_utf8_lossy(&inside.stderr).into_owned();
+        assert!(inside.status.success() && said.contains("1 passed"), "{said}{error}");
+    }
+
+    fn reuse_a_pid() {
+        let _alone = alone();
+        let procs = Procfs::default();
+        let mut started = start_shell("exec sleep 600");
+        let old = started.child.id;
+        let mut trees = Trees::new(procs.clone(), me());
+        trees.plant(old.pid, Tree::Server);
+        let tree = trees.of(Tree::Server);
+        let early = Stopping::new(procs.clone(), me(), Aim::Server, GRACE);
+        let opened = early.choose(old, &BTreeSet::new()).unwrap();
+        kill(old.pid, "KILL");
+        while started.reaper.ending(old.pid).is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+            started.reaper.reap();
+        }
+        // Start times have ticks of 10 ms.
+        std::thread::sleep(Duration::from_millis(50));
+        let Some(mut new) = started_as(old.pid) else {
+            println!("skipped: this kernel does not let the next pid be chosen");
+            return;
+        };
+        let stranger = procs.stat(new.child.id.pid).unwrap().id;
+        assert_eq!(stranger.pid, old.pid);
+        assert!(stranger.start_ticks > old.start_ticks);
+
+        // Opened while it lived: the descriptor names the dead process for ever.
+        let pidfd = opened.pidfd.as_ref().expect("this kernel has pidfd");
+        assert!(has_ended(&procs, old, Some(pidfd)));
+        assert!(!send(&procs, old, Some(pidfd), Signal::SIGKILL));
+        // Without pidfd the look right before the signal tells.
+        assert!(!send(&procs, old, None, Signal::SIGKILL));
+        // Opened after it ended: the start times differ.
+        let mut late = Stopping::new(procs.clone(), me(), Aim::Server, Duration::ZERO);
+        assert!(late.step(&tree, &BTreeSet::new()), "nothing is left to stop");
+        let records = late.records(0, None);
+        assert_eq!(records.len(), 1);
+        assert!(!records[0].chosen && records[0].signal.is_none(), "{records:?}");
+        assert!(records[0].why.contains("another process now"), "{records:?}");
+        assert!(!forward(&procs, me(), old, Signal::SIGKILL));
+
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(lives(stranger), "the stranger with the old pid was hit");
+        kill(stranger.pid, "KILL");
+        new.reaper.reap();
+    }
+
+    /// A process, in a session of its own, that is given this pid. `None`: it cannot be had.
+    fn started_as(pid: u32) -> Option<Started> {
+        // What the kernel gave last is ours to set in our own namespace (proc_sys_kernel(5)); it is
+        // not there without CONFIG_CHECKPOINT_RESTORE.
+        for _ in 0..100 {
+            fs::write("/proc/sys/kernel/ns_last_pid", (pid - 1).to_string()).ok()?;
+            let started = start_shell("exec sleep 600");
+            if started.child.id.pid == pid {
+                return Some(started);
+            }
+            kill(started.child.id.pid, "KILL");
+        }
+        None
+    }
+
+    #[test]
+    fn a_process_in_another_pid_namespace_is_left_alone() {
+        let _alone = alone();
+        if !has_namespaces() {
+            return;
+        }
+        let script = format!("unshare {} sleep 3161 & wait", NAMESPACE.join(" "));
+        let mut started = start_shell(&script);
+        // unshare, and what it runs.
+        let pids = wait_for("3161", 2);
+        let records = stop(&mut started, GRACE);
+        let refused: Vec<&Stop> = records.iter().filter(|stop| !stop.chosen).collect();
+        assert_eq!(refused.len(), 1, "{records:#?}");
+        assert!(refused[0].why.contains("another pid namespace"), "{refused:?}");
+        let inside = Identity { pid: refused[0].pid, start_ticks: refused[0].start_ticks };
+        assert!(pids.contains(&inside.pid) && lives(inside));
+        kill(inside.pid, "KILL");
+        wait_for_end(&mut started, inside);
+    }
+
+    #[test]
+    fn a_process_of_another_user_is_left_alone() {
+        let _alone = alone();
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: only root can start a process as another user");
+            return;
+        }
+        let nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups";
+        let tried = Command::new("sh").args(["-c", &format!("{nobody} true")]).status();
+        if !tried.is_ok_and(|status| status.success()) {
+            println!("skipped: setpriv cannot be run");
+            return;
+        }
+        let mut started = start_shell(&format!("{nobody} sleep 3162 & sleep 3163 & wait"));
+        let procs = Procfs::default();
+        wait_for("3163", 1);
+        let end = Instant::now() + Duration::from_mins(1);
+        let other = loop {
+            let pid = wait_for("3162", 1)[0];
+            if procs.uid(pid).is_ok_and(|uid| uid == 65_534) {
+                break procs.stat(pid).unwrap().id;
+            }
+            assert!(Instant::now() < end, "setpriv never became nobody");
+        };
+        let records = stop(&mut started, GRACE);
+        let refused: Vec<&Stop> = records.iter().filter(|stop| !stop.chosen).collect();
+        assert_eq!(refused.len(), 1, "{records:#?}");
+        assert_eq!(refused[0].pid, other.pid);
+        assert!(refused[0].why.contains("another user's"), "{refused:?}");
+        assert!(lives(other));
+        wait_for("3163", 0);
+        kill(other.pid, "KILL");
+        wait_for_end(&mut started, other);
+    }
+
+    fn wait_for_end(started: &mut Started, id: Identity) {
+        let end = Instant::now() + Duration::from_mins(1);
+        while lives(id) {
+            assert!(Instant::now() < end, "{id:?} does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        started.reaper.reap();
     }
 
     /// A made-up process table: what cannot be had here for real.
