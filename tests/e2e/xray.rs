@@ -2,6 +2,7 @@
 //!
 //! The load is sacred: most of these tests run it once bare and once recorded, and compare.
 
+mod identity;
 mod inheritance;
 mod metrics;
 mod signals;
