@@ -58,14 +58,15 @@ struct Size {
 fn check(run: &Run) -> Result<Verdict, Missing> {
     let engine = run.engine.ok_or_else(|| Missing::lack("the engine is not known"))?;
     let facts = run.logs.first().map(|log| &log.server.facts);
-    let default = default_size(engine.name, run, facts)
+    let default = default_size(engine.name, facts)
         .ok_or_else(|| Missing::never(format!("{} has no blocks of a set size", engine.title())))?;
     let in_force = in_force(run, facts, default).ok_or_else(|| {
         Missing::lack("neither the log nor the metrics tell the tokens per block")
     })?;
     let asked = asked(run, facts, in_force.tokens, default).ok_or_else(|| {
         Missing::lack(format!(
-            "blocks of {} ({}), and nothing tells whether they were asked for: needs the server's log",
+            "blocks of {} ({}), and nothing tells whether they were asked for, or are the default \
+             here: needs the server's log",
             tokens(in_force.tokens),
             in_force.from
         ))
@@ -132,23 +133,26 @@ fn asked(run: &Run, facts: Option<&BootFacts>, in_force: u64, default: u64) -> O
     if by_user == Some("True") && !no_option {
         return Some(Size { tokens: in_force, from: "asked for" });
     }
+    let told = |facts: &BootFacts| facts.device.is_some() || facts.block_size_forced.is_some();
+    let vllm = run.engine.is_some_and(|engine| engine.name == "vllm");
+    if vllm && in_force == ON_CPU && !facts.is_some_and(told) {
+        return None;
+    }
     let by_default = in_force <= default || by_user.is_some() || no_option;
     (by_default || facts.is_some_and(logged))
         .then_some(Size { tokens: default, from: "by default" })
 }
 
+/// vLLM's default on a CPU, which GPU back ends for latent attention (CUTLASS) force too.
+const ON_CPU: u64 = 128;
+
 /// The engine's default: `vllm/config/cache.py` and `vllm/platforms/cpu.py`, SGLang's `page_size`,
 /// TensorRT-LLM's `KvCacheConfig`. vLLM's XPU platform set 64 unasked while its log still called the
 /// device a GPU (`vllm/platforms/xpu.py` about 0.12); releases that say `XPU` leave it at 16.
-fn default_size(engine: &str, run: &Run, facts: Option<&BootFacts>) -> Option<u64> {
+fn default_size(engine: &str, facts: Option<&BootFacts>) -> Option<u64> {
     let device = facts.and_then(|facts| facts.device.as_ref()).map(|device| device.value.as_str());
-    // Without a log nothing but the size itself tells a CPU build.
-    let on_cpu = device.map_or_else(
-        || run.info("vllm:cache_config_info", "block_size") == Some("128"),
-        |device| device == "CPU",
-    );
     match engine {
-        "vllm" if on_cpu => Some(128),
+        "vllm" if device == Some("CPU") => Some(ON_CPU),
         "vllm" => Some(16),
         "sglang" => Some(1),
         "trtllm" => Some(32),
@@ -224,6 +228,12 @@ vllm:cache_config_info{block_size="784",num_gpu_blocks="43"} 1
             evidence: "== before\nvllm:cache_config_info{block_size=\"64\",num_gpu_blocks=\"2021\"} 1\n",
             status: Status::Unknown,
             says: &["64 tokens", "nothing tells whether they were asked for"],
+        },
+        Case {
+            name: "a CPU's default, or forced on a GPU",
+            evidence: "== before\nvllm:cache_config_info{block_size=\"128\",user_specified_block_size=\"False\"} 1\n",
+            status: Status::Unknown,
+            says: &["128 tokens", "or are the default here"],
         },
         Case {
             name: "pages that may have been asked for",

@@ -90,8 +90,10 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     );
     Ok(facts(if short > SHORT {
         Verdict::fail(format!("{sizes}: {} short", percent(short)))
-    } else if stopped > 0.0 || short > ROUNDING {
+    } else if stopped > 0.0 {
         Verdict::warn(format!("{sizes}: {} stopped early", plural(stopped, "request")))
+    } else if short > ROUNDING {
+        Verdict::warn(format!("{sizes}: {} short", percent(short)))
     } else {
         Verdict::pass(format!("{sizes}: full length"))
     }))
