@@ -95,8 +95,8 @@ pub(crate) struct Run<'a> {
     pub(crate) server: Option<Server>,
     processes: u32,
     points: Vec<Point>,
-    /// When the last one ended.
-    last_end_t: u64,
+    /// No point begins before: the load command's start, then the end of the last point.
+    idle_until_t: u64,
     /// Load tools that have ended, and when.
     ends: (mpsc::UnboundedSender<End>, mpsc::UnboundedReceiver<End>),
     drain: Option<Drain>,
@@ -148,7 +148,7 @@ impl<'a> Run<'a> {
             server: None,
             processes,
             points: Vec::new(),
-            last_end_t: 0,
+            idle_until_t: 0,
             ends: mpsc::unbounded_channel(),
             drain: None,
             drains: 0,
@@ -330,9 +330,10 @@ impl<'a> Run<'a> {
         });
     }
 
-    /// From now on silence of logs is worth a record and load tools are looked for.
-    pub(crate) fn set_loading(&mut self, loading: bool) {
+    /// From `t` on, silence of logs is worth a record and load tools are looked for, or no longer.
+    pub(crate) fn set_loading(&mut self, loading: bool, t: u64) {
         self.loading = loading;
+        self.idle_until_t = t;
         self.session.live.watch();
     }
 
@@ -375,9 +376,9 @@ impl<'a> Run<'a> {
             .unwrap_or(now);
         // The tool before it may have ended since we last looked, and then before this one began.
         self.end_points(began_t.min(now));
-        // Start times are known to 10 ms, rounded down. What the tool before left, its result, bears
-        // the time of its end and must not fall into this point.
-        let began_t = began_t.max(self.last_end_t + 1);
+        // Start times are known to 10 ms, rounded down. The reading before the load command must not
+        // fall into its first point, nor what the tool before left, which bears the time of its end.
+        let began_t = began_t.max(self.idle_until_t + 1);
         self.end_drain(began_t);
         let _ = self.session.read_all();
         let params = call.params();
@@ -422,7 +423,7 @@ impl<'a> Run<'a> {
         let mut point = self.points.remove(at);
         decide(&mut point, &mut self.session);
         let Point { began_t, phase, argv, expected, .. } = point;
-        self.last_end_t = t;
+        self.idle_until_t = t;
         if let Some(name) = &phase {
             let edge = Edge { t, from: "argv", error_ns: None };
             self.session.end_alone(edge, name);

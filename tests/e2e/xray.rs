@@ -397,6 +397,8 @@ fn a_ladder_has_one_point_for_each_load_tool_below_the_script() {
     let points: Vec<_> =
         phases.iter().filter(|(p, ..)| p.params.is_some() && p.from == "argv").collect();
     assert!(points.windows(2).all(|two| two[0].2 < two[1].1), "points follow each other");
+    let load = phases.iter().find(|(p, ..)| Some(p.id) == points[0].0.parent).unwrap();
+    assert!(load.1 <= points[0].1, "the first begins inside the load");
     let params = points[1].0.params.as_ref().unwrap();
     assert_eq!((&params["concurrency"], &params["num_prompts"]), (&"16".into(), &"96".into()));
     for (_, begin, end) in &points {

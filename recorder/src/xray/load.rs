@@ -109,7 +109,7 @@ pub(super) fn start_load(
         let what = format!("run the load command: {}", error.to_string().to_lowercase());
         Error { status: exit::NOT_EXECUTABLE, ..Error::could_not(what, "check its permissions") }
     })?;
-    run.set_loading(true);
+    run.set_loading(true, began_t);
     let argv: Vec<Text> = argv.iter().map(|word| Text::from(word.as_bytes())).collect();
     if call.is_some() {
         run.add_point(child.id, began_t, argv.clone());
@@ -267,6 +267,6 @@ pub(super) fn end_load(run: &mut Run<'_>, load: &mut Load) -> Ending {
     load.pick_up(&mut run.shelf, t, &mut out);
     load.ending = Some(ending);
     run.session.sink.send(Worth::Body, &mut out);
-    run.set_loading(false);
+    run.set_loading(false, t);
     ending
 }
