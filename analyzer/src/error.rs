@@ -5,8 +5,8 @@ use std::path::PathBuf;
 /// An input or a call that is of no use. Exit status 3.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// A file could not be read.
-    #[error("read {path}: {error}", path = path.display())]
+    /// A file could not be read or written.
+    #[error("{path}: {error}\n  help: check the path, and what you may do there", path = path.display())]
     Io {
         /// The file.
         path: PathBuf,
