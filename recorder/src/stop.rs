@@ -312,6 +312,11 @@ mod tests {
         stopping.records(0, None)
     }
 
+    /// An argument for `sleep` that no process of another test program has.
+    fn word(number: u32) -> String {
+        format!("{number}.{}", me())
+    }
+
     /// Waits until `count` processes have `word` as an argument of their own.
     fn wait_for(word: &str, count: usize) -> Vec<u32> {
         let procs = Procfs::default();
@@ -337,18 +342,24 @@ mod tests {
         let _alone = alone();
         // The same words in its argv, the same user, even a child of ours: but not the server's.
         let mut bystander = std::process::Command::new("bash")
-            .args(["-c", "exec -a 'vllm serve model' sleep 3141"])
+            .args(["-c", &format!("exec -a 'vllm serve model' sleep {}", word(3141))])
             .spawn()
             .unwrap();
         // A daemon (double fork, session of its own), a renamed worker, one that ignores TERM.
-        let script = "
-            (setsid sh -c 'sleep 3142 & exec sleep 3143' &)
-            bash -c 'exec -a VLLM::EngineCore sleep 3144' &
-            sh -c 'trap \"\" TERM; exec sleep 3145' &
-            exec sleep 3146";
-        let mut started = start_shell(script);
+        let script = format!(
+            "(setsid sh -c 'sleep {} & exec sleep {}' &)
+            bash -c 'exec -a VLLM::EngineCore sleep {}' &
+            sh -c 'trap \"\" TERM; exec sleep {}' &
+            exec sleep {}",
+            word(3142),
+            word(3143),
+            word(3144),
+            word(3145),
+            word(3146)
+        );
+        let mut started = start_shell(&script);
         for number in 3142..=3146 {
-            wait_for(&number.to_string(), 1);
+            wait_for(&word(number), 1);
         }
         let records = stop(&mut started, GRACE);
         assert_eq!(records.iter().filter(|stop| stop.chosen).count(), 5, "{records:#?}");
@@ -358,9 +369,9 @@ mod tests {
         assert_eq!(killed.len(), 1, "only the one that ignores TERM: {records:#?}");
         assert!(killed[0].took_ns.unwrap() >= 3_000_000_000);
         for number in 3142..=3146 {
-            wait_for(&number.to_string(), 0);
+            wait_for(&word(number), 0);
         }
-        assert_eq!(wait_for("3141", 1), [bystander.id()]);
+        assert_eq!(wait_for(&word(3141), 1), [bystander.id()]);
         bystander.kill().unwrap();
         bystander.wait().unwrap();
     }
@@ -371,19 +382,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let odd = folder.path().join("a) R (b");
         fs::copy("/bin/sleep", &odd).unwrap();
-        let stopped = "bash -c 'trap : TERM; kill -STOP $$; sleep 1' 3152";
-        let script = format!("'{}' 3151 & {stopped} & wait", odd.display());
+        let stopped = format!("bash -c 'trap : TERM; kill -STOP $$; sleep 1' {}", word(3152));
+        let script = format!("'{}' {} & {stopped} & wait", odd.display(), word(3151));
         let mut started = start_shell(&script);
-        wait_for("3151", 1);
-        wait_for("3152", 1);
+        wait_for(&word(3151), 1);
+        wait_for(&word(3152), 1);
         let records = stop(&mut started, GRACE);
         assert_eq!(records.iter().filter(|stop| stop.chosen).count(), 3, "{records:#?}");
         let title =
             |name: &str| records.iter().find(|stop| stop.title == Some(Text::from(name))).unwrap();
         assert_eq!(title("a) R (b").signal, Some(15));
         assert_eq!(title("bash").signal, Some(9), "stopped, with a handler: KILL alone helps");
-        wait_for("3151", 0);
-        wait_for("3152", 0);
+        wait_for(&word(3151), 0);
+        wait_for(&word(3152), 0);
     }
 
     #[test]
@@ -529,10 +540,10 @@ mod tests {
         if !has_namespaces() {
             return;
         }
-        let script = format!("unshare {} sleep 3161 & wait", NAMESPACE.join(" "));
+        let script = format!("unshare {} sleep {} & wait", NAMESPACE.join(" "), word(3161));
         let mut started = start_shell(&script);
         // unshare, and what it runs.
-        let pids = wait_for("3161", 2);
+        let pids = wait_for(&word(3161), 2);
         let records = stop(&mut started, GRACE);
         let refused: Vec<&Stop> = records.iter().filter(|stop| !stop.chosen).collect();
         assert_eq!(refused.len(), 1, "{records:#?}");
@@ -556,12 +567,13 @@ mod tests {
             println!("skipped: setpriv cannot be run");
             return;
         }
-        let mut started = start_shell(&format!("{nobody} sleep 3162 & sleep 3163 & wait"));
+        let mut started =
+            start_shell(&format!("{nobody} sleep {} & sleep {} & wait", word(3162), word(3163)));
         let procs = Procfs::default();
-        wait_for("3163", 1);
+        wait_for(&word(3163), 1);
         let end = Instant::now() + Duration::from_mins(1);
         let other = loop {
-            let pid = wait_for("3162", 1)[0];
+            let pid = wait_for(&word(3162), 1)[0];
             if procs.uid(pid).is_ok_and(|uid| uid == 65_534) {
                 break procs.stat(pid).unwrap().id;
             }
@@ -573,7 +585,7 @@ mod tests {
         assert_eq!(refused[0].pid, other.pid);
         assert!(refused[0].why.contains("another user's"), "{refused:?}");
         assert!(lives(other));
-        wait_for("3163", 0);
+        wait_for(&word(3163), 0);
         kill(other.pid, "KILL");
         wait_for_end(&mut started, other);
     }

@@ -6,6 +6,7 @@ mod identity;
 mod inheritance;
 mod metrics;
 mod signals;
+mod stop;
 mod terminal;
 mod undisturbed;
 
