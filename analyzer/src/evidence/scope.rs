@@ -193,6 +193,13 @@ impl<'a> Scope<'a> {
         })
     }
 
+    /// Whether the metrics are those of a release known to export the signal, also where it is absent.
+    pub fn release_has(&self, signal: Signal) -> bool {
+        let metric = self.engine().ok().and_then(|engine| engine.metric(signal));
+        let later = metric.and_then(|metric| metric.not_in.as_ref()).map_or(&[][..], |r| r.lacks);
+        self.sources().any(|(_, source)| later.iter().any(|name| source.full.knows(name)))
+    }
+
     /// The difference of a counter between the point's edges, over all replicas.
     ///
     /// # Errors

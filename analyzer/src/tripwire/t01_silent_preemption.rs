@@ -79,6 +79,7 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         && scope.run.points.len() == 1
         && (lines > 0 || counted.is_err())
         && scope.counter(Signal::Finished).is_ok()
+        && !is_counted(scope)
     {
         return by_log(scope, lines);
     }
@@ -92,11 +93,25 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         .with("metric", counted.metric))
 }
 
+/// Whether the counter itself was ever there: then it decides, and the log's lines are of whatever
+/// else the server did.
+fn is_counted(scope: &Scope<'_>) -> bool {
+    let metric = scope.engine().ok().and_then(|engine| engine.metric(Signal::Preemptions));
+    let names = metric.map_or(&[][..], |metric| metric.names);
+    scope.sources().any(|(_, source)| names.iter().any(|name| source.full.knows(name)))
+}
+
 /// SGLang before 0.5.10: no counter, and a log line for each retraction, at the level of its
 /// periodic lines.
 fn by_log(scope: &Scope<'_>, lines: u64) -> Result<Verdict, Missing> {
     let worked = || scope.logs().iter().any(|log| log.server.conclude(&Aside::default()).worked);
-    let verdict = if lines > 0 {
+    let verdict = if lines > 0 && scope.release_has(Signal::Preemptions) {
+        return Err(Missing::lack(format!(
+            "the log has {}, and the counter that this release makes with the first is not there: \
+             they are of another time, or it was not recorded",
+            plural(lines as f64, "retraction")
+        )));
+    } else if lines > 0 {
         Verdict::fail(format!(
             "{} by the lines of the server log; this release exports no counter of them",
             plural(lines as f64, "retraction")
@@ -256,6 +271,20 @@ fn paused(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     let shown = scope
         .track(Signal::Paused)
         .map_or(0.0, |track| track.total().iter().flatten().copied().fold(0.0, f64::max));
+    if let Some((prefilled, prompts)) = witness.filter(|(all, once)| *once > 0.0 && all == once)
+        && shown == 0.0
+    {
+        let elsewhere = match pauses.lines {
+            0 => String::new(),
+            n => format!("; the log shows {} at another time", plural(n as f64, "pause")),
+        };
+        return Ok(Verdict::pass(format!(
+            "no pause: {} prompt tokens, each prefilled once{elsewhere}",
+            count(prompts)
+        ))
+        .with("prefilled_tokens", prefilled)
+        .with("prompt_tokens", prompts));
+    }
     if pauses.lines > 0 && one_point {
         return Ok(Verdict::fail(format!(
             "{} by \"request ID … -> pause\" lines of the log, no counter shows them{tokens}",
@@ -281,11 +310,6 @@ fn paused(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             .with("prefilled_tokens", prefilled)
             .with("prompt_tokens", prompts))
         }
-        Some((prefilled, prompts)) if prompts > 0.0 && prefilled == prompts => Ok(Verdict::pass(
-            format!("no pause: {} prompt tokens, each prefilled once", count(prompts)),
-        )
-        .with("prefilled_tokens", prefilled)
-        .with("prompt_tokens", prompts)),
         _ if pauses.believed && pauses.lines == 0 && scope.logs_reach_the_end() => {
             Ok(Verdict::pass(format!(
                 "no pause: the C++ scheduler logs each at INFO and the log has none{tokens}"
@@ -501,6 +525,41 @@ sglang:num_requests_total 9
             says: &["goes on to the end of the load"],
         },
         Case {
+            name: "retractions before the load, counted and logged",
+            evidence: r#"
+== before
+sglang:num_requests_total 1
+sglang:num_retracted_reqs{pid="7"} 0
+sglang:num_retracted_requests_total 3
+== after
+sglang:num_requests_total 9
+== log
+[2026-10-01 10:00:00] server_args={'model_path': '/m'}
+[2026-10-01 10:01:00] The server is fired up and ready to roll!
+[2026-10-01 10:02:01] KV cache pool is full. Retract requests. #retracted_reqs: 3, #new_tokens_gained: 9, #new_token_ratio: 0.2 -> 0.9
+"#,
+            status: Status::Pass,
+            says: &["no retraction while 8 requests finished"],
+        },
+        Case {
+            name: "retractions in the log of a release that counts them, and no counter",
+            evidence: r#"
+== before
+sglang:num_requests_total 1
+sglang:num_retracted_reqs{pid="7"} 0
+sglang:swa_token_usage 0
+sglang:full_token_usage 0
+== after
+sglang:num_requests_total 9
+== log
+[2026-10-01 10:00:00] server_args={'model_path': '/m'}
+[2026-10-01 10:01:00] The server is fired up and ready to roll!
+[2026-10-01 10:02:01] KV cache pool is full. Retract requests. #retracted_reqs: 3, #new_tokens_gained: 9, #new_token_ratio: 0.2 -> 0.9
+"#,
+            status: Status::Unknown,
+            says: &["the log has 3 retractions", "of another time"],
+        },
+        Case {
             name: "a release without a counter, and no log",
             evidence: r#"
 == before
@@ -615,6 +674,24 @@ trtllm_prefill_batch_tokens_sum 4100
 ",
             status: Status::Fail,
             says: &["4,000 tokens prefilled for 1,000"],
+        },
+        Case {
+            name: "a pause that was not in the load",
+            evidence: r"
+== before
+trtllm_prompt_tokens_total 100
+trtllm_prefill_batch_tokens_sum 100
+== after
+trtllm_prompt_tokens_total 1100
+trtllm_prefill_batch_tokens_sum 1100
+== log
+[TRT-LLM] [I] LLM Args:
+backend='pytorch' kv_cache_config=KvCacheConfig(use_kv_cache_manager_v2=False) scheduler_config=SchedulerConfig(use_python_scheduler=False)
+INFO:     Application startup complete.
+[TRT-LLM] [I] [batchmgr][RANK 0] MaxUtilizationScheduler: request ID 7 -> pause
+",
+            status: Status::Pass,
+            says: &["each prefilled once", "the log shows 1 pause at another time"],
         },
         Case {
             name: "each prompt prefilled once, published late",
