@@ -45,12 +45,14 @@ pub(crate) static VLLM: Grammar = Grammar {
     ],
 };
 
-/// A periodic report with running requests or tokens generated since the last one.
+/// A periodic report of tokens read or generated since the last one. Running requests alone prove
+/// nothing: the API server repeats the last number it heard of an engine that is stuck.
 fn works(text: &str) -> bool {
-    let Some((_, after)) = text.split_once("Avg generation t") else { return false };
-    let generated = after.split_once(": ").is_some_and(|(_, n)| !n.starts_with("0.0 "));
-    let running = after.split_once("Running: ").is_some_and(|(_, n)| !n.starts_with('0'));
-    generated || running
+    let moved = |part: &str| {
+        let value = text.split_once(part).and_then(|(_, after)| after.split_once(": "));
+        value.is_some_and(|(_, n)| !n.starts_with("0.0 "))
+    };
+    moved("Avg generation t") || (text.contains("Avg generation t") && moved("Avg prompt t"))
 }
 
 const RULES: &[Rule] = &[

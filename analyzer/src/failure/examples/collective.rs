@@ -13,6 +13,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         &["timed out"],
         "[2026-01-01 10:00:00] server_args={'model_path': '/m', 'tp_size': 16}\n[2026-01-01 10:00:00] The server is fired up and ready to roll!\n[rank3]:[E227 16:30:43.526301625 ProcessGroupNCCL.cpp:1834] [PG ID 2 PG GUID 3 Rank 3] Timeout at NCCL work: 32, last enqueued NCCL work: 32, last completed NCCL work: 31.\n[rank3]:[E227 16:30:43.526310000 ProcessGroupNCCL.cpp:636] [Rank 3] To avoid data inconsistency, we are taking the entire process down.\n",
     ),
+    serving(
+        "nccl_timeout",
+        &["ALLREDUCE", "600 s"],
+        "INFO:     Application startup complete.\n(APIServer pid=1) INFO 01-01 10:00:00 [loggers.py:1] Engine 000: Avg prompt throughput: 9.0 tokens/s, Avg generation throughput: 99.0 tokens/s, Running: 4 reqs, Waiting: 0 reqs, GPU KV cache usage: 1.0%\n[rank3]:[E101 10:10:00.1 ProcessGroupNCCL.cpp:632] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=77, OpType=ALLREDUCE, NumelIn=1, NumelOut=8, Timeout(ms)=600000) ran for 600072 milliseconds before timing out.\n(APIServer pid=1) INFO 01-01 10:10:10 [loggers.py:1] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 0.0 tokens/s, Running: 4 reqs, Waiting: 9 reqs, GPU KV cache usage: 1.0%\n",
+    ),
     boot(
         "mpi_spawn_failed",
         &["MPI"],
