@@ -334,8 +334,8 @@ impl Bundle {
 }
 
 /// Holds a source to its schedule by the times that were recorded: each slot of `interval_ms` since
-/// its first reading was read or is in a gap, and the end is read besides. A reading that is late is
-/// not made up for, so a schedule that drifts has fewer slots than its time.
+/// its first reading was read or is in a gap, and the end is read besides. That slots do not drift is
+/// held in virtual time, beside the sampler.
 fn assert_on_schedule(bundle: &Bundle, src: u32, interval_ms: u64) {
     let readings = bundle.readings(src);
     let gaps = bundle.gaps();
