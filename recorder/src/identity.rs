@@ -41,6 +41,9 @@ use tokio::task::JoinHandle;
 /// Lifetimes of one source that are written down: behind a balancer each reading may show another.
 const LIFETIMES: u32 = 64;
 
+/// How often a server is asked what it is: behind a balancer each reading may come from another.
+const ASKS: u32 = 16;
+
 /// Signs that wait while a witness looks; more are let go, at 4 Hz after a quarter of a minute.
 const QUEUE: usize = 64;
 
@@ -263,6 +266,7 @@ struct Witness {
     /// Since it was last looked, a reading failed.
     shaken: bool,
     lifetimes: u32,
+    asks: u32,
 }
 
 /// What every witness of a recording shares.
@@ -294,8 +298,8 @@ pub(crate) fn watch(
 impl Witness {
     fn new(src: u32, base: Url, engine: Option<&'static EngineIdentity>, means: Means) -> Self {
         let procs = Procfs::default();
-        let (known, peer, stamp, shaken, lifetimes) = (None, None, None, false, 0);
-        Self { src, base, engine, means, procs, known, peer, stamp, shaken, lifetimes }
+        let (known, peer, stamp, shaken, lifetimes, asks) = (None, None, None, false, 0, 0);
+        Self { src, base, engine, means, procs, known, peer, stamp, shaken, lifetimes, asks }
     }
 
     async fn take(&mut self, sign: Sign) {
@@ -340,7 +344,7 @@ impl Witness {
             now.listener = found.unwrap_or_default();
         }
         if now.rung() == "none" {
-            let again = doubtful || self.shaken || known.is_none();
+            let again = (doubtful || self.shaken || known.is_none()) && self.asks < ASKS;
             now.said = if again { self.ask().await } else { known.and_then(|k| k.said.clone()) };
         }
         self.shaken = false;
@@ -348,7 +352,8 @@ impl Witness {
     }
 
     /// What the server says of itself that lasts as long as it does.
-    async fn ask(&self) -> Option<BTreeMap<String, Text>> {
+    async fn ask(&mut self) -> Option<BTreeMap<String, Text>> {
+        self.asks += 1;
         let Means { client, clock, .. } = &self.means;
         let pages = server_info::ask(client, &self.base, self.engine, self.src, *clock).await;
         let told = [
@@ -428,7 +433,7 @@ fn find(procs: &Procfs, ours: &Ours, at: SocketAddr, before: Listener) -> Listen
     let mut holders = holding(procs, own, &sockets);
     // The likely ones first: all may be many.
     for likely in [true, false] {
-        if !holders.iter().any(|(_, all)| *all) {
+        if !holders.iter().any(|(_, part)| *part == sockets) {
             let seen = procs.pids().unwrap_or_default().into_iter();
             let seen = seen.filter(|pid| {
                 owner_of_shown(procs, *pid).is_some_and(|owner| owners.contains(&owner) == likely)
@@ -436,11 +441,16 @@ fn find(procs: &Procfs, ours: &Ours, at: SocketAddr, before: Listener) -> Listen
             holders.extend(holding(procs, seen.collect(), &sockets));
         }
     }
-    let whole = holders.iter().filter(|(_, all)| *all).map(|(stat, _)| stat);
+    let is_ours = |pid: u32| trees().is_some_and(|t| t.tree_holding(pid) == Some(Tree::Server));
+    // Workers of ours may have a socket each.
+    let seen: BTreeSet<u64> = holders.iter().flat_map(|(_, part)| part).copied().collect();
+    let workers = seen == sockets && holders.iter().all(|(stat, _)| is_ours(stat.id.pid));
+    let whole = holders.iter().filter(|(_, part)| workers || *part == sockets);
+    let whole = whole.map(|(stat, _)| stat);
     let holder = whole.min_by_key(|stat| stat.id.start_ticks).map(|stat| Holder {
         id: stat.id,
         title: stat.comm.clone(),
-        ours: trees().is_some_and(|trees| trees.tree_holding(stat.id.pid) == Some(Tree::Server)),
+        ours: is_ours(stat.id.pid),
         container: container_of(procs, stat.id.pid),
     });
     let shared = holder.is_none() && !holders.is_empty();
@@ -448,12 +458,12 @@ fn find(procs: &Procfs, ours: &Ours, at: SocketAddr, before: Listener) -> Listen
     Listener { sockets, holder, shared, container }
 }
 
-/// Those of the processes that hold some of the sockets; true: all of them.
-fn holding(procs: &Procfs, pids: Vec<u32>, sockets: &BTreeSet<u64>) -> Vec<(Stat, bool)> {
+/// Those of the processes that hold some of the sockets, with these.
+fn holding(procs: &Procfs, pids: Vec<u32>, sockets: &BTreeSet<u64>) -> Vec<(Stat, BTreeSet<u64>)> {
     let holder = |pid: u32| {
         let held = sockets::held(procs, pid)?;
-        let some = !held.is_disjoint(sockets);
-        some.then_some((procs.stat(pid).ok()?, held.is_superset(sockets)))
+        let part: BTreeSet<u64> = held.intersection(sockets).copied().collect();
+        (!part.is_empty()).then_some((procs.stat(pid).ok()?, part))
     };
     pids.into_iter().filter_map(holder).collect()
 }
@@ -551,11 +561,11 @@ mod tests {
         let holder = look(&None, at).holder.unwrap();
         assert_eq!((holder.id.pid, holder.ours), (server.pid(), false));
         assert_eq!(holder.title, b"sleep");
-        let mut trees = Trees::new(Procfs::default(), 1);
+        let mut trees = Trees::new(Procfs::default(), u32::MAX);
         trees.plant(server.pid(), Tree::Server);
         let ours = Some(Arc::new(Mutex::new(trees)));
         assert!(look(&ours, at).holder.unwrap().ours);
-        let mut trees = Trees::new(Procfs::default(), 1);
+        let mut trees = Trees::new(Procfs::default(), u32::MAX);
         trees.plant(me, Tree::Server);
         let ours = Some(Arc::new(Mutex::new(trees)));
         assert!(look(&ours, at).holder.unwrap().ours, "a child that nobody has looked at yet");
@@ -602,6 +612,14 @@ mod tests {
         drop((first, second));
         let apart = look(&None, at);
         assert_eq!((apart.holder, apart.shared), (None, true));
+        let mut trees = Trees::new(Procfs::default(), u32::MAX);
+        trees.plant(one.pid(), Tree::Server);
+        let ours = Arc::new(Mutex::new(trees));
+        let mixed = look(&Some(Arc::clone(&ours)), at);
+        assert_eq!((mixed.holder, mixed.shared), (None, true), "a stranger's and ours");
+        ours.lock().unwrap().plant(two.pid(), Tree::Server);
+        let workers = look(&Some(ours), at);
+        assert_eq!((workers.holder.unwrap().id.pid, workers.shared), (one.pid(), false));
         drop((one, two));
     }
 

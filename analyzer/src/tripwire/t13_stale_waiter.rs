@@ -1,7 +1,7 @@
 use super::Check;
 use crate::evidence::{Missing, Restarted, Run, Source};
 use crate::finding::{Status, Verdict};
-use crate::number::seconds;
+use crate::number::{plural, seconds};
 use inferlint_schema::engine;
 use inferlint_schema::record::{Epoch, Process, Text};
 
@@ -75,7 +75,7 @@ fn server(run: &Run, index: usize, source: &Source) -> Option<Result<Verdict, Mi
     }
     let ours = || run.processes.iter().filter(|process| process.tree == "server");
     let Some(root) = ours().min_by_key(|process| process.start_ticks) else {
-        return Some(attached(first));
+        return Some(attached(first, later.len()));
     };
     let foreign = begun.iter().find(|epoch| epoch.rung != "tree");
     Some(match foreign {
@@ -158,12 +158,16 @@ fn not_in_tree(run: &Run, epoch: &Epoch, root: &Process) -> Result<Verdict, Miss
 }
 
 /// A server that was there.
-fn attached(first: &Epoch) -> Result<Verdict, Missing> {
-    let message = match first.rung.as_str() {
+fn attached(first: &Epoch, later: usize) -> Result<Verdict, Missing> {
+    let mut message = match first.rung.as_str() {
         rung if is_sure(rung) => format!("{}, and nobody else during the load", named(first)),
-        "metric" => "the start time in the metrics stayed the same".into(),
+        "metric" => "the start time in the metrics stayed the same during the load".into(),
         _ => return unsure(first, "the server was not started here"),
     };
+    if later > 0 {
+        let times = plural(later as f64, "time");
+        message.push_str(&format!("; before or after it was replaced {times}"));
+    }
     Ok(Verdict::pass(message).with("rung", first.rung.clone()))
 }
 
@@ -406,7 +410,7 @@ vllm:num_requests_running 0
 == after
 ",
             status: Status::Pass,
-            says: &["process 17 answered"],
+            says: &["process 17 answered", "replaced 1 time"],
         },
         Case {
             name: "another container during the load",
