@@ -10,10 +10,16 @@ pub(super) const KINDS: &[Kind] = &[
             r"(?i)(?<who>\w* ?)watchdog timeout \((?:self\.)?watchdog_timeout=(?<s>[\d.]+)",
             r"(?i)\w+ watchdog timeout \(",
         ],
-        |t| match t.part("s") {
-            Some(s) if !["", "Scheduler", "TP"].contains(&t.part("who").unwrap_or_default()) => format!("the {} hung: its watchdog fired after {s} s, and it ends the server (watchdog timeout)", t.part("who").unwrap_or_default()),
-            Some(s) => format!("the scheduler hung: its watchdog fired because one batch took longer than {s} s, and it ends the server (watchdog timeout); look for a stuck collective or a deadlocked rank"),
-            None => t.say("the scheduler hung, its watchdog fired", "look for a stuck collective or a deadlocked rank"),
+        |t| {
+            let who = match t.part("who") {
+                None | Some("" | "Scheduler") => "scheduler",
+                Some(who) => who,
+            };
+            let advice = "look for a stuck collective or a deadlocked rank";
+            match t.part("s") {
+                Some(s) => format!("the {who} hung: its watchdog fired because one batch took longer than {s} s, and it ends the server (watchdog timeout); {advice}"),
+                None => t.say("the scheduler hung, its watchdog fired", advice),
+            }
         },
     )
     .fatal(),
@@ -83,6 +89,7 @@ pub(super) const KINDS: &[Kind] = &[
         "the engine was not ready within the launcher's limit",
         &[
             r"(?i)timed out waiting for (?:the )?engine[ _]?core",
+            r"failed startup probe, will be restarted",
             r"(?i)(?:engine|server|model|worker|shard)\w* (?:did not|didn't|failed to) (?:become ready|start|respond|initialize|come up)\w* (?:with)?in (?:\S+ )?(?:\d+|time)",
             r"(?i)(?:engine|startup|initiali[sz]ation|handshake)\b.{0,60}timed out",
             r"(?i)Timeout(?:Error)?.{0,60}(?:engine core|startup|handshake|initiali[sz]ation)",

@@ -81,8 +81,14 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new(
         "bus_error_shm",
         "SIGBUS: a mapped page could not be backed, as a rule because /dev/shm is full",
-        &[r"\bSIGBUS\b", r"Fatal Python error: Bus error", r"\bBus error\b", r"(?i)\bexit(?:ed with)?(?: exit)? ?(?:code|status)[ :=]*\(?(?:-7|135)\b",
-            r"status=7/BUS|Failed core proc\(s\): \{[^}]*: -7\b", r"shutdown with signal 7\b"],
+        &[
+            r"\bSIGBUS\b",
+            r"Fatal Python error: Bus error",
+            r"\bBus error\b",
+            r"(?i)\bexit(?:ed with)?(?: exit)? ?(?:code|status)[ :=]*\(?(?:-7|135)\b",
+            r"status=7/BUS|Failed core proc\(s\): \{[^}]*: -7\b",
+            r"shutdown with signal 7\b",
+        ],
         |t| t.say("bus error (SIGBUS), as a rule a full /dev/shm", "start the container with a larger --shm-size or --ipc=host"),
     )
     .fatal(),

@@ -69,6 +69,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "[2026-01-01 10:00:00] server_args={'model_path': '/m'}\nTimeoutError: The server did not become ready within 1200 seconds.\n",
     ),
     boot(
+        "engine_start_timeout",
+        &["startup probe"],
+        "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nWarning  Unhealthy  30s  kubelet  Startup probe failed: dial tcp 10.0.0.1:8000: connect: connection refused\nNormal   Killing    10s  kubelet  Container vllm failed startup probe, will be restarted\n",
+    ),
+    boot(
         "placement_group_wait",
         &["placement group", "1270"],
         "INFO 02-27 10:00:00 [api_server.py:1] vLLM API server version 0.7.3\nINFO 02-27 10:00:10 ray_utils.py:212] Waiting for creating a placement group of specs for 10 seconds. specs=[{'GPU': 1.0}]. Check `ray status` to see if you have enough resources.\nINFO 02-27 10:00:30 ray_utils.py:212] Waiting for creating a placement group of specs for 30 seconds. specs=[{'GPU': 1.0}].\nINFO 02-27 10:21:10 ray_utils.py:212] Waiting for creating a placement group of specs for 1270 seconds. specs=[{'GPU': 1.0}].\n",
