@@ -624,7 +624,9 @@ impl<'a> Series<'a> {
         if !present.is_empty() {
             let usable = |value: &f64| self.metric.signal.allows(*value);
             let sum: f64 = present.iter().sum();
-            return (present.iter().all(usable) && sum.is_finite()).then_some(sum);
+            // Shares of several caches under one replica's name (pods in one exposition) are no share.
+            let one = self.metric.signal != Signal::KvUsage || present.len() == 1;
+            return (one && present.iter().all(usable) && sum.is_finite()).then_some(sum);
         }
         let is_there = |name: &str| {
             self.recording.named(name).any(|column| {

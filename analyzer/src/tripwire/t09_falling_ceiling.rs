@@ -338,6 +338,26 @@ vllm:num_requests_running{engine="1"} 6
             says: &["replica 1: between 6 and 9"],
         },
         Case {
+            name: "two pods in one exposition",
+            evidence: r#"
+== before
+vllm:num_requests_running{engine="0",pod="a"} 0
+vllm:num_requests_running{engine="0",pod="b"} 0
+vllm:kv_cache_usage_perc{engine="0",pod="a"} 0
+vllm:kv_cache_usage_perc{engine="0",pod="b"} 0
+== 0
+vllm:num_requests_running{engine="0",pod="a"} 8
+vllm:num_requests_running{engine="0",pod="b"} 4
+vllm:kv_cache_usage_perc{engine="0",pod="a"} 0.5
+vllm:kv_cache_usage_perc{engine="0",pod="b"} 0.45
+== 1
+vllm:num_requests_running{engine="0",pod="a"} 2
+== after
+"#,
+            status: Status::Unknown,
+            says: &["no sample shows requests running together with the KV cache's use"],
+        },
+        Case {
             name: "one sum for two replicas",
             evidence: r#"
 == summed
