@@ -40,7 +40,9 @@ fn fact(epoch: &Epoch, key: &str) -> String {
 /// Waits until so many lifetimes' edges are in the bundle that is being written.
 fn wait_for_epochs(folder: &Bench, count: usize) {
     let part = folder.path("run.ilb.part");
-    let written = || part.exists().then(|| Bundle::read(&part).epochs().len());
+    // It is there before its first bytes are.
+    let begun = || part.metadata().is_ok_and(|meta| meta.len() > 0);
+    let written = || begun().then(|| Bundle::read(&part).epochs().len());
     wait_for(|| written().is_some_and(|epochs| epochs >= count).then_some(()));
 }
 
