@@ -233,6 +233,21 @@ impl Run {
             .find_map(|source| source.full.named(metric).find_map(|c| c.series.label(key)))
     }
 
+    /// The value of an option, by any of its names, on the command line of the server's own processes.
+    pub fn server_option(&self, flags: &[&str]) -> Option<String> {
+        let servers = self.processes.iter().filter(|process| process.tree == "server");
+        servers.filter_map(|process| process.argv.as_ref()).find_map(|argv| {
+            let argv: Vec<_> = argv.iter().map(record::Text::lossy).collect();
+            argv.iter().enumerate().find_map(|(i, argument)| match argument.split_once('=') {
+                Some((flag, value)) if flags.contains(&flag) => Some(value.to_owned()),
+                None if flags.contains(&argument.as_ref()) => {
+                    argv.get(i + 1).map(ToString::to_string)
+                }
+                _ => None,
+            })
+        })
+    }
+
     /// The newest value of a gauge that has one for all replicas.
     pub fn latest(&self, metric: &str) -> Option<f64> {
         self.sources.iter().find_map(|source| {
@@ -314,6 +329,25 @@ mod tests {
                 (Some("also alone".into()), vec![4]),
             ]
         );
+    }
+
+    #[test]
+    fn an_option_is_read_from_the_servers_own_command_line() {
+        let (_, table) = crate::load::process_table("");
+        let (mut processes, _) = crate::load::process_table(
+            "PID PPID ARGS\n1 0 vllm serve m --block-size 64\n2 0 vllm serve m --port=9\n",
+        );
+        assert_eq!((processes.len(), table), (2, Table::default()));
+        let of = |processes: &[record::Process], flag: &str| {
+            Run { processes: processes.to_vec(), ..Run::default() }.server_option(&[flag])
+        };
+        assert_eq!(of(&processes, "--block-size"), None, "not the server that was recorded");
+        for process in &mut processes {
+            process.tree = "server".into();
+        }
+        assert_eq!(of(&processes, "--block-size").as_deref(), Some("64"));
+        assert_eq!(of(&processes, "--port").as_deref(), Some("9"));
+        assert_eq!(of(&processes, "--page-size"), None);
     }
 
     #[test]

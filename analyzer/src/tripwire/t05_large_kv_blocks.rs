@@ -123,7 +123,9 @@ fn asked(run: &Run, facts: Option<&BootFacts>, in_force: u64, default: u64) -> O
     let printed = facts.and_then(|facts| facts.block_size_asked.as_ref()).map(|asked| asked.value);
     let config = facts.and_then(|facts| facts.argument("kv_cache_config"));
     let nested = || pyrepr::value(config?, "tokens_per_block")?.parse().ok();
-    if let Some(tokens) = printed.or_else(nested) {
+    let options = ["--block-size", "--page-size"];
+    let given = || run.server_option(&options)?.parse().ok();
+    if let Some(tokens) = printed.or_else(nested).or_else(given) {
         return Some(Size { tokens, from: "asked for" });
     }
     let logged = |facts: &BootFacts| facts.arguments.is_some() || facts.block_size_forced.is_some();

@@ -2,7 +2,6 @@ use super::Check;
 use crate::boot::facts::{BackendRole, BootFacts};
 use crate::evidence::{Log, Missing, Run};
 use crate::finding::Verdict;
-use inferlint_schema::record::Text;
 
 tripwire! {
     /// # What it checks
@@ -53,7 +52,7 @@ fn check(run: &Run) -> Result<Verdict, Missing> {
     };
     let facts = &log.server.facts;
     let asked = facts.requested_backend.as_ref().map(|fact| fact.value.clone());
-    let asked = asked.or_else(|| asked_by_command(run));
+    let asked = asked.or_else(|| run.server_option(&["--attention-backend"]));
     let Some(asked) = asked else { return not_asked(facts) };
     if facts.backends.is_empty() {
         return Err(Missing::lack(format!(
@@ -92,19 +91,6 @@ fn not_asked(facts: &BootFacts) -> Result<Verdict, Missing> {
         Verdict::pass(format!("no attention backend was asked for; {} runs", names(facts)))
     };
     Ok(verdict.with("chosen", chosen(facts)))
-}
-
-/// The option on the command line of the server's own processes.
-fn asked_by_command(run: &Run) -> Option<String> {
-    let servers = run.processes.iter().filter(|process| process.tree == "server");
-    servers.filter_map(|process| process.argv.as_ref()).find_map(|argv| {
-        let argv: Vec<_> = argv.iter().map(Text::lossy).collect();
-        argv.iter().enumerate().find_map(|(i, argument)| match argument.split_once('=') {
-            Some(("--attention-backend", value)) => Some(value.to_owned()),
-            None if argument == "--attention-backend" => argv.get(i + 1).map(ToString::to_string),
-            _ => None,
-        })
-    })
 }
 
 /// Case and separators are spelling: `flash-attn` is `FLASH_ATTN`.
