@@ -211,7 +211,12 @@ impl Watch {
             self.skipping = !text.starts_with("[end of ");
             return;
         }
-        let process = if line.process.is_empty() && !line.is_record {
+        // A line that only its launcher tagged goes on with what that process last said.
+        let goes_on = || {
+            let rest = self.last_process.strip_prefix(line.process.as_str());
+            line.process.is_empty() || rest.is_some_and(|rest| rest.starts_with(' '))
+        };
+        let process = if !line.is_record && goes_on() {
             self.last_process.clone()
         } else {
             line.process.clone()

@@ -174,8 +174,14 @@ fn what_follows_the_end_of_an_engine_is_not_its_cause() {
 
 #[test]
 fn prefixes_of_launchers_and_shippers_change_nothing() {
-    let prefixes =
-        ["server-1  | ", "2026-11-30T10:00:00.000000000Z ", "\u{1b}[36mvllm-0  |\u{1b}[0m "];
+    let prefixes = [
+        "server-1  | ",
+        "2026-11-30T10:00:00.000000000Z ",
+        "\u{1b}[36mvllm-0  |\u{1b}[0m ",
+        "[1,3]<stderr>:",
+        "ERROR 2026-11-30T10:00:00.1Z ",
+        "Nov 30 10:00:00 gpu7 vllm[123]: ",
+    ];
     all_are_named(examples().flat_map(|e| prefixes.map(|prefix| (e, prefixed(e.log, prefix)))));
 }
 
