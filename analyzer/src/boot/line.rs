@@ -511,18 +511,20 @@ pub(crate) fn unfold(raw: &[u8]) -> Option<Vec<String>> {
     let text_of = |key: &str| record.get(key).and_then(serde_json::Value::as_str);
     let fields = || record.get("fields")?.get("message")?.as_str();
     let message = text_of("log").or_else(|| text_of("message")).or_else(fields)?;
-    let level = text_of("levelname").or_else(|| text_of("level"));
+    let level = text_of("levelname").or_else(|| text_of("level")).unwrap_or_default();
+    // As Python calls them: TGI, and Go programs beside a server, say `WARN` and `info`.
+    let level = match level.to_ascii_uppercase().as_str() {
+        "" => String::new(),
+        "WARN" => "WARNING: ".to_owned(),
+        level => format!("{level}: "),
+    };
     let process = match (text_of("processName"), record.get("process")) {
         (Some(name), Some(pid)) if name != "MainProcess" => format!("({name} pid={pid}) "),
         _ => String::new(),
     };
     let raised = ["exc_info", "exception", "stack_trace"].into_iter().find_map(text_of);
     let lines = message.lines().chain(raised.into_iter().flat_map(str::lines));
-    let said = |(at, line): (usize, &str)| match level {
-        Some(level) if at == 0 => format!("{process}{level}: {line}"),
-        _ => format!("{process}{line}"),
-    };
-    Some(lines.take(MAX_UNFOLDED).enumerate().map(said).collect())
+    Some(lines.take(MAX_UNFOLDED).map(|line| format!("{process}{level}{line}")).collect())
 }
 
 /// Lines read of one record: more than any traceback has.
@@ -682,10 +684,11 @@ mod tests {
                 r#"server-1  | {"levelname":"ERROR","processName":"EngineCore","process":7,"message":"dead","exc_info":"Traceback:\n  File"}"#,
                 &[
                     "(EngineCore pid=7) ERROR: dead",
-                    "(EngineCore pid=7) Traceback:",
-                    "(EngineCore pid=7)   File",
+                    "(EngineCore pid=7) ERROR: Traceback:",
+                    "(EngineCore pid=7) ERROR:   File",
                 ],
             ),
+            (r#"{"level":"warn","message":"a\nb"}"#, &["WARNING: a", "WARNING: b"]),
         ];
         for (raw, lines) in cases {
             assert_eq!(unfold(raw.as_bytes()).unwrap(), *lines);

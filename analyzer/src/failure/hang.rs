@@ -41,7 +41,7 @@ pub(super) const KINDS: &[Kind] = &[
         &[
             r"(?i)health check failed\..*(?:couldn't|could not) get a response from (?<who>\w+) for (?:the )?last (?<s>\d+) seconds",
             r"(?i)couldn't get a response from (?<who>detokenizer|scheduler)",
-            r"failed liveness probe, will be restarted",
+            r"(?:\bkubelet\b.*|\bKilling\b.*|^)Container \S+ failed liveness probe, will be restarted",
         ],
         |t| {
             if t.text.contains("liveness probe") {
@@ -81,7 +81,7 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new(
         "placement_group_timeout",
         "Ray could not place the workers within its limit",
-        &[r"Cannot provide a placement group .*?(?:within (?<s>\d+) seconds)?"],
+        &[r"Cannot provide a placement group"],
         |t| t.say("Ray could not place the workers, the cluster has too few free GPUs", "check ray status and who holds them"),
     ),
     Kind::new(
@@ -89,7 +89,7 @@ pub(super) const KINDS: &[Kind] = &[
         "the engine was not ready within the launcher's limit",
         &[
             r"(?i)timed out waiting for (?:the )?engine[ _]?core",
-            r"failed startup probe, will be restarted",
+            r"(?:\bkubelet\b.*|\bKilling\b.*|^)Container \S+ failed startup probe, will be restarted",
             r"(?i)(?:engine|server|model|worker|shard)\w* (?:did not|didn't|failed to) (?:become ready|start|respond|initialize|come up)\w* (?:with)?in (?:\S+ )?(?:\d+|time)",
             r"(?i)(?:engine|startup|initiali[sz]ation|handshake)\b.{0,60}timed out",
             r"(?i)Timeout(?:Error)?.{0,60}(?:engine core|startup|handshake|initiali[sz]ation)",

@@ -81,7 +81,7 @@ pub(super) const KINDS: &[Kind] = &[
             r"(?i)is required for a normal functioning of this module, but found",
             r"(?i)less than the (?:minimum )?required version",
             r"(?:VersionConflict|ContextualVersionConflict): ",
-            r"compiled using NumPy 1\.x cannot be run in|numpy\.\w+ size changed, may indicate binary incompatibility",
+            r"numpy\.core\.multiarray failed to import|numpy\.\w+ size changed, may indicate binary incompatibility",
         ],
         |t| {
             t.say(

@@ -446,7 +446,13 @@ impl Watch {
             }
             return;
         }
-        let Some(exception) = exception.filter(|_| !matched) else { return };
+        let is_news = |e: &Exception| match line.level {
+            Some(Level::Debug | Level::Info) => false,
+            // A warning that only names one says what was done without.
+            Some(Level::Warning) => !e.frames.is_empty(),
+            Some(Level::Error) | None => true,
+        };
+        let Some(exception) = exception.filter(|e| !matched && is_news(e)) else { return };
         let kind = scheduler::loop_of(&exception.header).unwrap_or(&scheduler::UNCLASSIFIED);
         let rank = catalogue
             .kinds

@@ -27,6 +27,17 @@ pub(super) const LOGS: &[&str] = &[
     "[TensorRT-LLM] TensorRT LLM version: 1.0.0\nINFO:     Application startup complete.\nINFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 200 OK\n[TensorRT-LLM][ERROR] Encountered an error when fetching new request: [TensorRT-LLM][ERROR] Assertion failed: Prompt length (8192) exceeds maximum input length (1024). (/src/batch_manager/llmRequest.h:580)\nINFO:     1.2.3.4:6 - \"POST /v1/completions HTTP/1.1\" 400 Bad Request\n",
     // An answer that quotes a failure, and a field of a request.
     "INFO:     Application startup complete.\nINFO 01-01 10:00:00 [logger.py:80] Generated response chatcmpl-1: output: 'EngineDeadError means that the engine died: CUDA out of memory, Killed', output_token_ids: None, finish_reason: stop\nINFO 01-01 10:00:00 [protocol.py:9] The following fields were present in the request but ignored: {'note': 'Scheduler hit an exception'}\nINFO:     1.2.3.4:5 - \"POST /v1/chat/completions HTTP/1.1\" 200 OK\n",
+    // A question that quotes a probe, and a record of JSON that quotes a traceback.
+    "INFO:     Application startup complete.\nINFO 01-01 10:00:00 [app.py:9] asked: why does it say Container vllm failed liveness probe, will be restarted\n{\"levelname\":\"INFO\",\"message\":\"asked: what is\\nTraceback (most recent call last):\\n  File \\\"a.py\\\", line 1, in f\\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB\"}\nINFO:     1.2.3.4:5 - \"POST /v1/chat/completions HTTP/1.1\" 200 OK\n",
+];
+
+/// What a start says on its way that is no failure, although the log ends before it is ready.
+pub(super) const ON_THE_WAY: &[&str] = &[
+    "A module that was compiled using NumPy 1.x cannot be run in NumPy 2.0.0 as it may crash.",
+    "INFO 01-01 10:00:05 [x.py:1] torch.OutOfMemoryError: CUDA out of memory for candidate 3, skipped",
+    "WARNING 01-01 10:00:05 [x.py:1] ValueError: FlashInfer is not supported here, using Triton",
+    "{\"level\":\"warn\",\"message\":\"tried without:\\nRuntimeError: CUDA error: not supported\"}",
+    "INFO 01-01 10:00:05 [x.py:1] a pod whose container failed startup probe, will be restarted",
 ];
 
 /// Errors of a serving engine that end nothing: noise of its start and its libraries, and requests

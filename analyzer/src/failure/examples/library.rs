@@ -107,4 +107,5 @@ pub(super) const LINES: &[(&str, &str)] = &[
         "python_import_mismatch",
         "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject",
     ),
+    ("python_import_mismatch", "ImportError: numpy.core.multiarray failed to import"),
 ];

@@ -273,6 +273,15 @@ fn what_is_no_failure_is_not_called_one() {
 }
 
 #[test]
+fn what_a_start_does_without_is_no_failure_of_it() {
+    let start = "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0";
+    for line in healthy::ON_THE_WAY {
+        let found = conclude(&format!("{start}\n{line}\n"), &Aside::default());
+        assert!(matches!(found.outcome, Outcome::NotReady { .. }), "{line}: {:?}", found.outcome);
+    }
+}
+
+#[test]
 fn what_ends_nothing_is_no_crash_although_the_log_ends_with_it() {
     let serving = "INFO:     Application startup complete.\nINFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 200 OK\n";
     for line in healthy::LINES {
