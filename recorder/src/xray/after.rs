@@ -377,6 +377,8 @@ impl<'a> After<'a> {
         client: &Client,
     ) {
         let t = self.clock.now();
+        // What ended after the last look was seen to be gone, and not how it ended.
+        self.reaper.reap();
         if let Some(late) = self.load.as_mut().filter(|load| load.ending.is_none()) {
             late.ending = self.reaper.ending(late.child.id.pid);
             if let Some(ending) = late.ending {

@@ -360,7 +360,10 @@ fn a_load_hears_of_a_signal_once_and_has_its_time() {
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(*status), "{}", text(&output.stderr));
         assert_eq!(fs::read_to_string(folder.path("got")).unwrap(), "told\ndone\n", "{name}");
-        assert_eq!(folder.bundle().exits("load")[0].status, Some(4), "{name}");
+        let bundle = folder.bundle();
+        let exits = bundle.exits("load");
+        let said = text(&output.stderr);
+        assert_eq!(exits.first().and_then(|exit| exit.status), Some(4), "{name}: {said}");
     }
 }
 
