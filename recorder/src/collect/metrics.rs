@@ -323,7 +323,8 @@ impl Found {
         signs: Option<mpsc::Sender<Sign>>,
     ) -> Metrics {
         let encoder = Encoder::new(src);
-        Metrics { src, client, urls: self.urls, encoder, clock, live, signs, body: Vec::new() }
+        let (target, urls, body) = (self.target, self.urls, Vec::new());
+        Metrics { src, client, target, urls, encoder, clock, live, signs, body }
     }
 
     /// Has it watched who answers, at an address that has a part in serving.
@@ -338,6 +339,7 @@ impl Found {
 pub(crate) struct Metrics {
     src: u32,
     client: Client,
+    target: Target,
     /// One, or all that may be right while the server has never answered.
     urls: Vec<Url>,
     encoder: Encoder,
@@ -358,6 +360,11 @@ impl Collector for Metrics {
     }
 
     async fn read(&mut self, ask: Ask, out: &mut Vec<Record>) -> Result<(), Failure> {
+        if self.urls.len() > 1
+            && let Some(owner) = owner(&self.client.within(LOOK), &self.target.url).await
+        {
+            self.urls = candidates(&self.target, Some(owner));
+        }
         let mut failure = None;
         for index in 0..self.urls.len() {
             let Some(url) = self.urls.get(index) else { break };
@@ -421,6 +428,7 @@ impl Metrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[test]
     fn the_interval_follows_what_a_reading_takes() {
@@ -435,6 +443,54 @@ mod tests {
         for (median, default, expected) in cases {
             assert_eq!(by_rule(default, median), expected, "{median:?}");
         }
+    }
+
+    /// TensorRT-LLM as it answers; the receiver has each path that was asked for.
+    async fn trtllm() -> (Url, mpsc::Receiver<String>) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+        let (asked, paths) = mpsc::channel(64);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut request = [0; 4096];
+                let n = stream.read(&mut request).await.unwrap_or(0);
+                let text = String::from_utf8_lossy(&request[..n]).into_owned();
+                let path = text.split(' ').nth(1).unwrap_or_default();
+                let body = match path {
+                    "/v1/models" => r#"{"data":[{"owned_by":"tensorrt_llm"}]}"#,
+                    "/prometheus/metrics" => "trtllm_request_success_total 1\n",
+                    _ => "[]",
+                };
+                asked.send(path.to_owned()).await.unwrap();
+                let length = body.len();
+                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n");
+                let reply = format!("{head}Connection: close\r\n\r\n{body}");
+                let _ = stream.write_all(reply.as_bytes()).await;
+            }
+        });
+        (url, paths)
+    }
+
+    #[tokio::test]
+    async fn a_server_that_comes_later_is_asked_who_it_is_before_its_metrics() {
+        let (url, mut asked) = trtllm().await;
+        let (name, role) = ("engine".to_owned(), "engine".to_owned());
+        let target = Target { name, role, url, find_path: true, serves: true };
+        let urls = candidates(&target, None);
+        assert!(urls.len() > 1, "not known yet");
+        let found =
+            Found { target, urls, engine: None, engine_from: None, median: None, trouble: None };
+        let live = Arc::new(Live::default());
+        let client = Client::new().unwrap();
+        let mut metrics = found.collector(0, client, Clock::start(), live, None);
+        for _ in 0..2 {
+            metrics.read(Ask::default(), &mut Vec::new()).await.unwrap();
+        }
+        let mut paths = Vec::new();
+        while let Ok(path) = asked.try_recv() {
+            paths.push(path);
+        }
+        assert_eq!(paths, ["/v1/models", "/prometheus/metrics", "/prometheus/metrics"]);
     }
 
     #[test]
