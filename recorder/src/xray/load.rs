@@ -205,7 +205,7 @@ fn routes(run: &Run<'_>, plan: &Plan, errand: &Errand) -> Result<(Route, Option<
         Route::of_ours(fd, &path, errand.record_output).map_err(|error| no_outlet(&error, &path))
     };
     let stdout = route(1, "load.out")?;
-    let one = child::outputs_are_one() && matches!(stdout, Route::Kept(_));
+    let one = child::outputs_are_one() && !matches!(stdout, Route::Terminal);
     let stderr = if one { None } else { Some(route(2, "load.err")?) };
     if matches!(stdout, Route::Terminal) {
         note(run, "load_output", "not recorded: it goes to the terminal");

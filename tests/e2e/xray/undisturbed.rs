@@ -132,6 +132,21 @@ fn streams_that_are_one_stay_in_order() {
 }
 
 #[test]
+fn a_file_that_is_both_streams_is_read_once() {
+    let folder = Bench::new();
+    let standing = Standing::start(&folder);
+    let load = folder.script("load.sh", "echo one; echo two >&2");
+    let both = fs::File::create(folder.path("both.log")).unwrap();
+    let mut command = folder.xray(&["--quiet", "--url", &standing.url, "--", &load]);
+    command.stdout(both.try_clone().unwrap()).stderr(both);
+    assert!(command.status().unwrap().success());
+    assert_eq!(fs::read_to_string(folder.path("both.log")).unwrap(), "one\ntwo\n");
+    let bundle = folder.bundle();
+    assert_eq!(bundle.log("load", "stdout"), "one\ntwo\n");
+    assert_eq!(bundle.log("load", "stderr"), "");
+}
+
+#[test]
 fn a_folder_that_is_removed_changes_nothing_for_the_load() {
     let folder = Bench::new();
     let standing = Standing::start(&folder);
