@@ -18,7 +18,9 @@ const INFINIBAND: &str = "/sys/class/infiniband";
 /// What there is at `t`: interfaces with a device behind them first.
 pub(crate) fn all(t: u64, root: &Root) -> Vec<Nic> {
     let mut names = root.names(NET).unwrap_or_default();
-    names.sort_by_key(|name| !root.has(&format!("{NET}/{name}/device")));
+    // With bonding there is a file among the interfaces (`bonding_masters`).
+    names.retain(|name| root.path(&format!("{NET}/{name}")).is_dir());
+    names.sort_by_cached_key(|name| !root.has(&format!("{NET}/{name}/device")));
     let mut nics: Vec<Nic> = names.iter().take(MOST).map(|name| interface(t, root, name)).collect();
     // An interface without a name of its own is named by its address (systemd.net-naming-scheme).
     for (number, nic) in nics.iter_mut().enumerate() {
@@ -246,8 +248,10 @@ mod tests {
             fs::create_dir_all(root.path(&format!("{NET}/veth{n:03}"))).unwrap();
         }
         fs::create_dir_all(root.path(&format!("{NET}/zz0/device"))).unwrap();
+        fs::write(root.path(&format!("{NET}/bonding_masters")), "bond0\n").unwrap();
         let nics = all(0, &root);
         assert_eq!((nics.len(), &*nics[0].name), (MOST, "zz0"));
+        assert!(nics.iter().all(|nic| nic.name != "bonding_masters"), "no interface");
     }
 
     #[test]

@@ -2,9 +2,12 @@
 //! root of a server's container, or a tree that a test laid out.
 
 use crate::procfs::read_all;
-use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
-use std::fs::{self, File};
-use std::io;
+use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2, readlinkat};
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 /// Most bytes read of one file. The kernel makes `/proc/cpuinfo` as it is read: less read, less made.
@@ -39,7 +42,9 @@ impl Root {
 
     /// The first 16 KiB of a file.
     pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>, String> {
-        let read = self.open(name).and_then(|file| read_all(file, READ_BYTES));
+        // Nothing that may lie there makes us wait.
+        let file = self.open(name, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY);
+        let read = file.and_then(|file| read_all(file.into(), READ_BYTES));
         read.map_err(|error| format!("{name}: {error}"))
     }
 
@@ -73,24 +78,27 @@ impl Root {
 
     /// What a link says.
     pub(crate) fn link(&self, name: &str) -> Result<PathBuf, String> {
-        fs::read_link(self.path(name)).map_err(|error| format!("{name}: {error}"))
+        let link = self.open(name, OFlags::PATH | OFlags::NOFOLLOW);
+        let target = link.and_then(|link| Ok(readlinkat(link, "", Vec::new())?));
+        let target = target.map_err(|error| format!("{name}: {error}"))?;
+        Ok(OsString::from_vec(target.into_bytes()).into())
     }
 
-    /// True when there is something of that name.
+    /// False when nothing has that name. True also when that cannot be told: whoever reads it hears.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.path(name).symlink_metadata().is_ok()
+        let found = self.open(name, OFlags::PATH | OFlags::NOFOLLOW).map_err(|error| error.kind());
+        !matches!(found, Err(ErrorKind::NotFound | ErrorKind::NotADirectory))
     }
 
-    /// Below another root than ours a link is followed as it is meant there, never out of it, and
-    /// nothing that may lie there makes us wait.
-    fn open(&self, name: &str) -> io::Result<File> {
+    /// Below another root than ours a link is followed as it is meant there, never out of it.
+    fn open(&self, name: &str, flags: OFlags) -> io::Result<OwnedFd> {
+        let flags = flags | OFlags::CLOEXEC;
         if self.0 == Path::new("/") {
-            return File::open(name);
+            return Ok(open(name, flags, Mode::empty())?);
         }
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let root = open(&self.0, flags | OFlags::DIRECTORY, Mode::empty())?;
-        let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
-        Ok(openat2(root, name, flags, Mode::empty(), ResolveFlags::IN_ROOT)?.into())
+        let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = open(&self.0, folder, Mode::empty())?;
+        Ok(openat2(root, name, flags, Mode::empty(), ResolveFlags::IN_ROOT)?)
     }
 }
 
@@ -112,6 +120,9 @@ mod tests {
         }
         assert_eq!(root.link("/etc/link").unwrap(), Path::new("../../../passwd"));
         assert!(root.has("/etc/link") && !root.has("/etc/passwd"));
+        symlink("/etc", root.path("/other")).unwrap();
+        assert_eq!(root.link("/other/link").unwrap(), Path::new("../../../passwd"));
+        assert!(root.has("/other/link") && !root.has("/other/hostname"));
     }
 
     #[test]
