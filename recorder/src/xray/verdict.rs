@@ -9,6 +9,7 @@ use crate::signals::{Signals, Stop};
 use crate::sink::Sealed;
 use crate::status::Voice;
 use crate::stop::forward;
+use nix::sys::signal::Signal;
 use std::process::{Command, Stdio};
 
 /// Runs the analyzer, if it is at hand, and gives its status.
@@ -60,22 +61,26 @@ pub(super) async fn judge(
     Ok(exit::COULD_NOT)
 }
 
-/// Runs a program to its end. `None`: it could not be run, or a signal ended it.
+/// Runs a program to its end. `None`: it could not be run, or a signal ended it. What signals it has
+/// to hear are passed on; after a second one it is killed.
 async fn status_of(mut command: Command, signals: &mut Signals) -> Result<Option<i32>, Stop> {
     let Ok(mut child) = command.spawn() else { return Ok(None) };
     let procs = Procfs::default();
+    let mut first = None;
     if let Ok(stat) = procs.stat(child.id()) {
         let running = Child::watch(stat.id);
-        tokio::select! {
-            biased;
-            () = running.ended() => {}
-            stop = signals.next() => {
-                forward(&procs, std::process::id(), stat.id, stop.signal());
-                running.ended().await;
-                let _ = child.wait();
-                return Err(stop);
+        loop {
+            tokio::select! {
+                biased;
+                () = running.ended() => break,
+                stop = signals.next() => {
+                    let signal = if first.is_some() { Signal::SIGKILL } else { stop.signal() };
+                    forward(&procs, std::process::id(), stat.id, signal);
+                    first = first.or(Some(stop));
+                }
             }
         }
     }
-    Ok(child.wait().ok().and_then(|status| status.code()))
+    let status = child.wait();
+    first.map_or_else(|| Ok(status.ok().and_then(|status| status.code())), Err)
 }
