@@ -59,23 +59,11 @@ pub(super) async fn wind_up(
     if let (Some(stop), Some(load)) = (first, load.as_mut().filter(|load| load.ending.is_none())) {
         hurried = pass_on(&mut run, load, stop).await;
     }
-    let (t, mut out) = (run.now(), Vec::new());
-    for follower in &mut run.followers {
-        follower.finish(t, false, &mut out);
-    }
-    run.keep_log(out);
-    if let Some(marks) = run.marks.take() {
-        for lines in marks.finish().await {
-            run.session.mark(lines, run.voice);
-        }
-    }
-    run.notice_server_end();
-    let edge = user_edge(&run);
-    run.session.end_all(edge);
-    let how = match (&ended, first) {
-        (_, Some(stop)) => stop.how(),
-        (Err(_), None) => "failed",
-        (Ok(_), None) => "finished",
+    close_books(&mut run).await;
+    let how = match &ended {
+        Err(Early::Signal(stop)) => stop.how(),
+        Err(Early::Error(_)) => "failed",
+        Ok(_) => "finished",
     };
     let mut after = After::of(run, plan, errand, load);
     if hurried {
@@ -90,53 +78,27 @@ pub(super) async fn wind_up(
         after.append(&sealed.path);
     }
     again = after.settle_output(first.or(again).is_some()).await.or(again);
-    let (voice, mut signals) = (after.voice, after.signals);
-    match (ended, first) {
-        (_, Some(stop)) => {
-            match sealed {
-                Ok(sealed) => {
-                    let path = sealed.path.display();
-                    voice.say(&format!("{path}: sealed, the run was {}", stop.how()));
-                }
-                Err(error) => voice.error(&error),
-            }
-            Ok(stop.as_status())
-        }
-        (Err(Early::Error(error)), None) => {
-            match sealed {
-                Ok(sealed) => {
-                    voice.say(&format!("{}: what there was is in it", sealed.path.display()));
-                }
-                Err(error) => voice.error(&error),
-            }
-            Err(error)
-        }
-        (Ok(ending), None) => {
-            let status = ending.as_status();
-            let sealed = match sealed {
-                Ok(sealed) => sealed,
-                Err(error) if status != 0 || again.is_some() => {
-                    voice.error(&error);
-                    return Ok(again.map_or(status, Stop::as_status));
-                }
-                Err(error) => return Err(error),
-            };
-            if let Some(trouble) = &sealed.trouble {
-                voice.warn(&format!("{} is not complete: {trouble}", sealed.path.display()));
-            }
-            if let Some(stop) = again {
-                return Ok(stop.as_status());
-            }
-            let verdict = verdict::judge(plan, errand, &sealed, voice, &mut signals).await;
-            Ok(match (status, verdict, sealed.trouble) {
-                (_, Err(stop), _) => stop.as_status(),
-                (0, _, Some(_)) => exit::COULD_NOT,
-                (0, Ok(verdict), None) => verdict,
-                (status, ..) => status,
-            })
-        }
-        (Err(Early::Signal(_)), None) => Err(broken()),
+    match ended {
+        Ok(ending) => after.judge(ending.as_status(), sealed, again).await,
+        Err(early) => after.break_off(early, sealed),
     }
+}
+
+/// Takes the last of the logs and marks, and ends what is open.
+async fn close_books(run: &mut Run<'_>) {
+    let (t, mut out) = (run.now(), Vec::new());
+    for follower in &mut run.followers {
+        follower.finish(t, false, &mut out);
+    }
+    run.keep_log(out);
+    if let Some(marks) = run.marks.take() {
+        for lines in marks.finish().await {
+            run.session.mark(lines, run.voice);
+        }
+    }
+    run.notice_server_end();
+    let edge = user_edge(run);
+    run.session.end_all(edge);
 }
 
 /// Has the load command hear the signal that we got, unless its terminal told it already, and waits
@@ -463,5 +425,54 @@ impl<'a> After<'a> {
             outlet.close(self.errand.keep_logs);
         }
         again
+    }
+
+    /// The status of a run whose load ended with `status`: that, unless a further signal came or it is
+    /// 0 and the verdict is not.
+    async fn judge(
+        mut self,
+        status: u8,
+        sealed: Result<Sealed, Error>,
+        again: Option<Stop>,
+    ) -> Result<u8, Error> {
+        let voice = self.voice;
+        let sealed = match sealed {
+            Ok(sealed) => sealed,
+            Err(error) if status != 0 || again.is_some() => {
+                voice.error(&error);
+                return Ok(again.map_or(status, Stop::as_status));
+            }
+            Err(error) => return Err(error),
+        };
+        if let Some(trouble) = &sealed.trouble {
+            voice.warn(&format!("{} is not complete: {trouble}", sealed.path.display()));
+        }
+        if let Some(stop) = again {
+            return Ok(stop.as_status());
+        }
+        let signals = &mut self.signals;
+        let verdict = verdict::judge(self.plan, self.errand, &sealed, voice, signals).await;
+        Ok(match (status, verdict, sealed.trouble) {
+            (_, Err(stop), _) => stop.as_status(),
+            (0, _, Some(_)) => exit::COULD_NOT,
+            (0, Ok(verdict), None) => verdict,
+            (status, ..) => status,
+        })
+    }
+
+    /// Says what there is of a run that did not come to its end, and gives its status.
+    fn break_off(self, early: Early, sealed: Result<Sealed, Error>) -> Result<u8, Error> {
+        let what = match &early {
+            Early::Signal(stop) => format!("sealed, the run was {}", stop.how()),
+            Early::Error(_) => "what there was is in it".to_owned(),
+        };
+        match sealed {
+            Ok(sealed) => self.voice.say(&format!("{}: {what}", sealed.path.display())),
+            Err(error) => self.voice.error(&error),
+        }
+        match early {
+            Early::Signal(stop) => Ok(stop.as_status()),
+            Early::Error(error) => Err(error),
+        }
     }
 }
