@@ -3,6 +3,7 @@
 use super::{
     Bench, Standing, copy, exists, port, signal, text, wait_for, wait_for_of, with_argument,
 };
+use inferlint_schema::record::Record;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,9 +14,6 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longest time to a sealed bundle after a signal that fails a test. On a machine with time to spare
-/// it is 2 s; a starved one must not make it look broken.
-const SEALED: Duration = Duration::from_secs(20);
 /// Signals sent one after the other, and the status that the first one makes.
 const SIGNALS: [(&[&str], i32); 4] =
     [(&["INT"], 130), (&["TERM"], 143), (&["HUP"], 129), (&["INT", "INT"], 130)];
@@ -112,100 +110,85 @@ struct Step {
 }
 
 const ORDERLY: Manner = Manner { hangs: ("-", 0), busy: false };
-const BRIEF: &[&str] = &["--grace", "1s"];
-const SERVER: &str = "touch begun; exec SLEEP";
-const LOAD: &str = "touch loading; exec SLEEP";
+
+/// What a step is where it says nothing else.
+const STEP: Step = Step {
+    name: "",
+    server: "touch begun; exec SLEEP",
+    manner: ORDERLY,
+    load: "touch loading; exec SLEEP",
+    options: &["--grace", "1s"],
+    reached: |_, _| false,
+};
 
 const STEPS: &[Step] = &[
     Step {
         name: "start",
         server: "touch booting; exec SLEEP",
-        manner: ORDERLY,
-        load: LOAD,
-        options: BRIEF,
         reached: |folder, _| exists(folder, "booting"),
+        ..STEP
     },
     Step {
         name: "ready",
-        server: SERVER,
         manner: Manner { hangs: ("GET /health ", 0), ..ORDERLY },
-        load: LOAD,
-        options: BRIEF,
         reached: |_, puppet| puppet.count("GET /health ") > 0,
+        ..STEP
     },
     Step {
         name: "discovery",
-        server: SERVER,
         manner: Manner { hangs: ("GET /metrics ", 0), ..ORDERLY },
-        load: LOAD,
-        options: BRIEF,
         reached: |_, puppet| puppet.count("GET /metrics ") > 0,
+        ..STEP
     },
     Step {
         name: "probe",
-        server: SERVER,
         manner: Manner { hangs: ("POST ", 0), ..ORDERLY },
-        load: LOAD,
-        options: BRIEF,
         reached: |_, puppet| puppet.count("POST ") > 0,
+        ..STEP
     },
     Step {
         name: "probe, eight at once",
-        server: SERVER,
         manner: Manner { hangs: ("POST ", 3), ..ORDERLY },
-        load: LOAD,
-        options: BRIEF,
         reached: |_, puppet| puppet.count("POST ") > 3,
+        ..STEP
     },
-    Step {
-        name: "load",
-        server: SERVER,
-        manner: ORDERLY,
-        load: LOAD,
-        options: BRIEF,
-        reached: |folder, _| exists(folder, "loading"),
-    },
+    Step { name: "load", reached: |folder, _| exists(folder, "loading"), ..STEP },
     Step {
         // The load goes at once, the last readings do not come.
         name: "load, the metrics hang",
-        server: SERVER,
         manner: Manner { hangs: ("GET /metrics ", 8), ..ORDERLY },
-        load: LOAD,
-        options: BRIEF,
         reached: |folder, puppet| exists(folder, "loading") && puppet.count("GET /metrics ") > 8,
+        ..STEP
     },
     Step {
         name: "load, deaf, the metrics hang",
-        server: SERVER,
         manner: Manner { hangs: ("GET /metrics ", 8), ..ORDERLY },
         load: "trap '' INT TERM; touch loading; exec SLEEP",
-        options: BRIEF,
         reached: |folder, puppet| exists(folder, "loading") && puppet.count("GET /metrics ") > 8,
+        ..STEP
     },
     Step {
         name: "drain",
-        server: SERVER,
         manner: Manner { busy: true, ..ORDERLY },
         load: "touch loading; sleep 0.3",
-        options: BRIEF,
         // Nobody but the recorder has the load among its arguments any more.
         reached: |folder, _| exists(folder, "loading") && with_argument_of(folder).len() == 1,
+        ..STEP
     },
     Step {
         name: "stop",
         server: "trap '' TERM; touch begun; exec SLEEP",
-        manner: ORDERLY,
         load: "true",
         options: &["--grace", "10m"],
         reached: |folder, _| exists(folder, "run.ilb"),
+        ..STEP
     },
     Step {
         name: "stop by a command",
-        server: SERVER,
-        manner: ORDERLY,
         load: "true",
         options: &["--grace", "10m", "--stop", "touch stopping; exec SLEEP"],
         reached: |folder, _| exists(folder, "stopping"),
+        ..STEP
     },
 ];
 
@@ -215,7 +198,7 @@ fn with_argument_of(folder: &Bench) -> Vec<u32> {
 }
 
 #[test]
-fn a_signal_at_any_step_seals_within_two_seconds_and_stops_the_server() {
+fn a_signal_at_any_step_seals_the_bundle_and_stops_the_server() {
     let cases: Vec<_> =
         STEPS.iter().flat_map(|step| SIGNALS.iter().map(move |sent| (step, sent))).collect();
     let (next, times) = (Mutex::new(cases.into_iter()), Mutex::new(Vec::new()));
@@ -270,7 +253,6 @@ fn interrupted(step: &Step, signals: &[&str], status: i32) -> Duration {
     let output = child.wait_with_output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(status), "{what}: {said}");
-    assert!(sealed < SEALED, "{what}: sealed after {sealed:?}");
     assert_eq!(folder.left(), ["run.ilb"], "{what}: {said}");
     assert_eq!(with_argument(&nap), [] as [u32; 0], "{what}: all is stopped");
     let bundle = folder.bundle();
@@ -326,7 +308,6 @@ fn simulated(step: &str, load: &str, signals: &[&str], status: i32) {
     let (child, ()) = wait_for_of(child, || exists(&folder, "run.ilb").then_some(()));
     let sealed = sent.elapsed();
     println!("{step} {signals:?}: sealed after {sealed:?}");
-    assert!(sealed < SEALED, "{step}: sealed after {sealed:?}");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(status), "{step}: {}", text(&output.stderr));
     assert!(with_argument(&port).is_empty(), "{step}: the server is gone");
@@ -368,10 +349,10 @@ fn a_load_hears_of_a_signal_once_and_has_its_time() {
 }
 
 #[test]
-fn a_signal_while_a_large_data_set_is_read_is_heard_at_once() {
+fn a_signal_while_a_large_data_set_is_read_is_heard_before_its_end() {
     let folder = Bench::new();
     let standing = Standing::start(&folder);
-    // All of it is read for its digest; a hole takes no room on the disk.
+    // All of it is read for its digest, for seconds; a hole takes no room on the disk.
     fs::File::create(folder.path("big.json")).unwrap().set_len(2 << 30).unwrap();
     let load = ["vllm", "bench", "serve", "--dataset-name", "sharegpt"];
     let mut command = folder.xray(&["--quiet", "--url", &standing.url, "--"]);
@@ -382,11 +363,12 @@ fn a_signal_while_a_large_data_set_is_read_is_heard_at_once() {
     let sent = Instant::now();
     signal(pid, "TERM");
     let output = child.wait_with_output().unwrap();
-    let sealed = sent.elapsed();
-    println!("sealed and ended after {sealed:?}");
+    println!("sealed and ended after {:?}", sent.elapsed());
     assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));
-    assert!(sealed < SEALED);
-    assert!(folder.bundle().salvage.is_clean());
+    let bundle = folder.bundle();
+    assert!(bundle.salvage.is_clean());
+    let read = |record: &Record| matches!(record, Record::File(_)).then_some(());
+    assert!(bundle.of(read).is_empty(), "it was read to its end first");
 }
 
 /// Whether a process has this file open.
@@ -397,20 +379,29 @@ fn opened(pid: u32, path: &Path) -> bool {
 
 #[test]
 fn a_signal_while_the_bundle_is_judged_ends_the_judging() {
-    for (signals, status) in SIGNALS.iter().take(3) {
+    for (signals, status) in &SIGNALS {
         let folder = Bench::new();
         let standing = Standing::start(&folder);
         // The analyzer is looked for beside the recorder first.
         let recorder = folder.path("inferlint-record");
         copy(&inferlint_tests::binary("inferlint-record").unwrap(), &recorder);
         let nap = format!("28{}", port());
-        folder.script("inferlint-analyze", &format!("touch judging; exec sleep {nap}"));
+        let deaf = if signals.len() > 1 { "trap '' INT; " } else { "" };
+        folder.script("inferlint-analyze", &format!("{deaf}touch judging; exec sleep {nap}"));
         let mut command = folder.bare(recorder.to_str().unwrap());
         command.args(["xray", "-o", "run.ilb", "--url", &standing.url, "--", "true"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
         let (child, ()) = wait_for_of(child, || exists(&folder, "judging").then_some(()));
-        signal(child.id(), signals[0]);
+        let pid = child.id();
+        signal(pid, signals[0]);
+        for name in signals.iter().skip(1) {
+            // Two that come at once are one to the system.
+            wait_for(|| {
+                signal(pid, name);
+                has_ended(pid).then_some(())
+            });
+        }
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(*status), "{}", text(&output.stderr));
         assert_eq!(with_argument(&nap), [] as [u32; 0], "{signals:?}");
