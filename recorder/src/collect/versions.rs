@@ -10,6 +10,7 @@ use crate::zone;
 use inferlint_schema::record::Versions;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -67,7 +68,7 @@ pub(crate) fn of_process(procs: &Procfs, pid: u32, of: &str, src: Option<u32>, t
     }
     let libraries: BTreeMap<String, String> =
         mapped.iter().filter_map(|path| library(path)).collect();
-    let root = Root::at(procs.path(format!("{pid}/root")));
+    let root = root_of(procs, pid);
     let image = image(&root).map_err(|error| why.insert("image".to_owned(), error)).ok();
     // It has ours; what a command sets for it besides is not read.
     let tz = std::env::var_os("TZ");
@@ -85,6 +86,18 @@ pub(crate) fn of_process(procs: &Procfs, pid: u32, of: &str, src: Option<u32>, t
         tz: zone.map(|zone| zone.name),
         why: (!why.is_empty()).then_some(why),
     }
+}
+
+/// The root that a process sees. Where that is ours no link can lead out of it, and none is followed
+/// by openat2, which kernels before 5.6 do not have.
+fn root_of(procs: &Procfs, pid: u32) -> Root {
+    let seen_by = |pid: u32| {
+        let root = fs::metadata(procs.path(format!("{pid}/root/."))).ok()?;
+        Some((procs.link(pid, "ns/mnt").ok()?, root.dev(), root.ino()))
+    };
+    let (theirs, ours) = (seen_by(pid), seen_by(std::process::id()));
+    let same = theirs.is_some() && theirs == ours;
+    if same { Root::default() } else { Root::at(procs.path(format!("{pid}/root"))) }
 }
 
 /// The image that a root file system was made from. Only podman notes it inside, and only for a
@@ -241,6 +254,15 @@ mod tests {
             fs::write(root.path("/run/.containerenv"), noted).unwrap();
             assert_eq!(super::image(&root).ok().as_deref(), image);
         }
+    }
+
+    #[test]
+    fn only_a_root_that_is_not_ours_is_looked_into_from_outside() {
+        let path = |procs: &Procfs| root_of(procs, std::process::id()).path("/etc");
+        assert_eq!(path(&Procfs::default()), Path::new("/etc"));
+        let other = tempfile::tempdir().unwrap();
+        let below = other.path().join(format!("{}/root/etc", std::process::id()));
+        assert_eq!(path(&Procfs::at(other.path())), below);
     }
 
     #[test]
