@@ -55,6 +55,12 @@ fn listed<const N: usize>(parts: [Option<String>; N]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
+/// What became of a fact that was there from the beginning, where it changed.
+fn at_end(host: &Host, end: Option<&Host>, of: impl Fn(&Host) -> Option<String>) -> Option<String> {
+    let (before, after) = (of(host)?, of(end?)?);
+    (before != after).then(|| format!("{after} at the end"))
+}
+
 fn system(host: &Host) -> String {
     listed([
         text(host, "os"),
@@ -72,17 +78,15 @@ fn processors(host: &Host, end: Option<&Host>) -> String {
     let cpus = number(host, "cpus");
     let usable = number(host, "cpus_usable").filter(|usable| Some(*usable) != cpus);
     let ghz = |name: &str| number(host, name).map(|hz| grouped(hz / 1e9, 1));
-    let governor = text(host, "governor");
-    let later = end.and_then(|end| text(end, "governor")).filter(|_| governor.is_some());
-    let later = later.filter(|later| Some(later) != governor.as_ref());
+    let governor = |host: &Host| text(host, "governor");
     listed([
         cpus.map(|cpus| plural(cpus, "CPU")),
         usable.map(|usable| format!("{} of them usable", grouped(usable, 0))),
         text(host, "cpu_model"),
         number(host, "numa_nodes").map(|nodes| plural(nodes, "NUMA node")),
         text(host, "smt").filter(|smt| smt != "notsupported").map(|smt| format!("SMT {smt}")),
-        governor.map(|governor| format!("governor {governor}")),
-        later.map(|later| format!("{later} at the end")),
+        governor(host).map(|governor| format!("governor {governor}")),
+        at_end(host, end, governor),
         ghz("cpu_min_hz")
             .zip(ghz("cpu_max_hz"))
             .map(|(least, most)| format!("{least} to {most} GHz")),
@@ -100,7 +104,7 @@ fn memory(host: &Host, end: Option<&Host>) -> String {
     listed([
         size(host, "memory_bytes"),
         available(host).map(|size| format!("{size} available")),
-        end.and_then(available).map(|size| format!("{size} at the end")),
+        at_end(host, end, available),
         swap,
         text(host, "transparent_hugepages").map(|how| format!("transparent huge pages {how}")),
     ])
@@ -114,7 +118,7 @@ fn shm(host: &Host, end: Option<&Host>) -> String {
     listed([
         size(host, "shm_bytes"),
         used(host).map(|size| format!("{size} used")),
-        end.and_then(used).map(|size| format!("{size} at the end")),
+        at_end(host, end, used),
     ])
 }
 
