@@ -2,7 +2,7 @@ use super::Check;
 use crate::client::ClientResult;
 use crate::evidence::{Missing, Scope};
 use crate::finding::Verdict;
-use crate::number::{count, grouped, percent};
+use crate::number::{count, grouped, percent, plural};
 
 tripwire! {
     /// # What it checks
@@ -94,8 +94,8 @@ fn figures(result: &ClientResult, streams: bool) -> Result<Verdict, Missing> {
         .collect();
     let Some((figure, message)) = found.first() else {
         return Ok(Verdict::pass(format!(
-            "the figures of {} requests fit each other",
-            count(result.completed as f64)
+            "the figures of {} fit each other",
+            plural(result.completed as f64, "request")
         )));
     };
     let more = match found.len() {
@@ -141,8 +141,8 @@ fn first_token_zero(result: &ClientResult) -> Impossible {
 fn no_tokens(result: &ClientResult) -> Impossible {
     (result.output_tokens == Some(0)).then(|| {
         let text = format!(
-            "{} requests completed with 0 output tokens: the stream was not understood",
-            count(result.completed as f64)
+            "{} completed with 0 output tokens: the stream was not understood",
+            plural(result.completed as f64, "request")
         );
         ("total_output_tokens", text)
     })
@@ -380,7 +380,7 @@ Median TTFT (ms):                        12.00
 ==================================================
 ",
             status: Status::Pass,
-            says: &["1 requests fit"],
+            says: &["1 request fit"],
         },
         Case {
             name: "saved and printed otherwise",
