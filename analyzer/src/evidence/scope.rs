@@ -141,7 +141,8 @@ impl<'a> Scope<'a> {
 
     /// Whether the server logs go on to the end of the load: each shows the server's end, or was
     /// followed as it was written with nothing lost on the way, or has a line for each reading of the
-    /// metrics, of which the last came after the load.
+    /// metrics, of which the last came after the load, and all together one for each request that the
+    /// server had finished by then: others may read its metrics, too.
     pub fn logs_reach_the_end(&self) -> bool {
         let lost = |log: &Log| {
             let gaps = self.run.account.iter().flat_map(|account| &account.gaps);
@@ -154,11 +155,15 @@ impl<'a> Scope<'a> {
         let readings = after
             .map(|(_, source)| source.full.len() + source.summed.as_ref().map_or(0, Recording::len))
             .next();
-        self.logs().iter().all(|log| {
-            let stopped = log.server.conclude(&Aside::default()).stopped_line.is_some();
+        let concluded =
+            || self.logs().iter().map(|log| (log, log.server.conclude(&Aside::default())));
+        let answers: u64 = concluded().map(|(_, of)| of.answered).sum();
+        let all_answers = self.at_end(Signal::Finished).is_ok_and(|n| answers as f64 >= n);
+        concluded().all(|(log, of)| {
             let scrapes = log.server.facts.serving.scrapes;
-            let shows_all = readings.is_some_and(|readings| scrapes >= readings as u64);
-            stopped || shows_all || !log.times.is_empty() && !lost(log)
+            let shows_all =
+                all_answers && readings.is_some_and(|readings| scrapes >= readings as u64);
+            of.stopped_line.is_some() || shows_all || !log.times.is_empty() && !lost(log)
         })
     }
 

@@ -99,8 +99,8 @@ pub struct Conclusion {
     pub outlived: u64,
     /// Requests refused or given up by their client.
     pub refused: u64,
-    /// The log shows an answered request.
-    pub answered: bool,
+    /// Generating requests that the log shows answered.
+    pub answered: u64,
     /// Where it was told to stop from outside.
     pub stopped_line: Option<u64>,
 }

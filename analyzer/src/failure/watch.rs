@@ -545,7 +545,7 @@ impl History {
             outlived: lives().map(|life| life.outlived).sum(),
             refused: lives().map(|life| life.refused).sum(),
             worked: lives().any(|life| life.worked),
-            answered: lives().any(|life| life.answered > 0),
+            answered: lives().map(|life| life.answered).sum(),
             stopped_line: self.last.stop,
         }
     }

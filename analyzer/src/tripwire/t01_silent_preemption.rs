@@ -36,8 +36,8 @@ tripwire! {
     /// A reading before or after the load is missing, the counter is not exported, or the server was
     /// restarted in between. For TensorRT-LLM: the prefill counter is missing or fell short, and the
     /// log shows no C++ scheduler at INFO level, or need not go on to the end of the load: it shows
-    /// neither the server's end nor each reading of its metrics, and was not followed as it was
-    /// written. So too for SGLang before 0.5.10.
+    /// neither the server's end nor each reading of its metrics and each request that it finished, and
+    /// was not followed as it was written. So too for SGLang before 0.5.10.
     ///
     /// # References
     /// - vLLM 0.33: `vllm/v1/core/sched/scheduler.py` (`_preempt_request`), `vllm/v1/metrics/stats.py`
@@ -240,7 +240,7 @@ fn pauses(scope: &Scope<'_>) -> Pauses {
         let v2 = says("kv_cache_config", "use_kv_cache_manager_v2=True")
             || facts.scheduler.as_ref().is_some_and(|scheduler| scheduler.value.contains("V2"));
         found.lines += facts.serving.pauses;
-        found.believed |= cpp && !v2 && log.server.conclude(&Aside::default()).answered;
+        found.believed |= cpp && !v2 && log.server.conclude(&Aside::default()).answered > 0;
     }
     found
 }
@@ -626,6 +626,25 @@ INFO:     Application startup complete.
 INFO:     127.0.0.1:1 - "GET /prometheus/metrics HTTP/1.1" 200 OK
 INFO:     127.0.0.1:1 - "POST /v1/completions HTTP/1.1" 200 OK
 INFO:     127.0.0.1:1 - "GET /metrics HTTP/1.1" 200 OK
+"#,
+            status: Status::Unknown,
+            says: &["nothing shows that it goes on"],
+        },
+        Case {
+            name: "a log cut before the load, of a server whose metrics others read too",
+            evidence: r#"
+== before
+trtllm_request_success_total{finished_reason="length"} 1
+== after
+trtllm_request_success_total{finished_reason="length"} 9
+== log
+[TRT-LLM] [I] LLM Args:
+backend='pytorch' kv_cache_config=KvCacheConfig(use_kv_cache_manager_v2=False) scheduler_config=SchedulerConfig(use_python_scheduler=False)
+INFO:     Application startup complete.
+INFO:     127.0.0.1:1 - "GET /prometheus/metrics HTTP/1.1" 200 OK
+INFO:     127.0.0.1:1 - "POST /v1/completions HTTP/1.1" 200 OK
+INFO:     10.0.0.9:1 - "GET /prometheus/metrics HTTP/1.1" 200 OK
+INFO:     10.0.0.9:1 - "GET /prometheus/metrics HTTP/1.1" 200 OK
 "#,
             status: Status::Unknown,
             says: &["nothing shows that it goes on"],
