@@ -56,22 +56,6 @@ fn the_load_gets_what_a_bare_run_gets() {
 }
 
 #[test]
-fn a_file_that_holds_both_streams_is_recorded_once() {
-    let folder = Bench::new();
-    let standing = Standing::start(&folder);
-    let load = folder.script("load.sh", "echo a word; echo another >&2");
-    let file = std::fs::File::create(folder.path("all.log")).unwrap();
-    let mut command = folder.xray(&["--quiet", "--url", &standing.url, "--", &load]);
-    let status = command.stdout(file.try_clone().unwrap()).stderr(file).status().unwrap();
-    assert_eq!(status.code(), Some(0));
-    let bundle = folder.bundle();
-    assert_eq!(bundle.log("load", "stdout"), "a word\nanother\n");
-    assert_eq!(bundle.log("load", "stderr"), "");
-    let written = std::fs::read_to_string(folder.path("all.log")).unwrap();
-    assert_eq!(written, "a word\nanother\n");
-}
-
-#[test]
 fn the_server_gets_what_a_bare_run_gets() {
     for unbuffered in [None, Some("0")] {
         let folder = Bench::new();
