@@ -4,6 +4,7 @@ use super::Judged;
 use crate::evidence::Run;
 use crate::finding::{Finding, FindingScope, Status};
 use crate::limit;
+use crate::number::count;
 use crate::visible::visible;
 
 /// Columns the text fits in.
@@ -11,6 +12,9 @@ const WIDTH: usize = 100;
 
 /// Columns of the status words, aligned.
 const STATUS: usize = 15;
+
+/// Notes that are shown: thousands would push the verdicts off a screen.
+const NOTES: usize = 32;
 
 /// The report. `colour`: the output is a terminal.
 pub fn report(judged: &[Judged<'_>], colour: bool) -> String {
@@ -33,11 +37,18 @@ pub fn report(judged: &[Judged<'_>], colour: bool) -> String {
             out += &line(finding, codes, colour);
         }
         out += &judged.run.map_or(String::new(), limits);
-        for note in judged.run.map_or(&[][..], |run| &run.notes) {
-            out += &wrapped("note: ", note, 6);
-        }
+        out += &judged.run.map_or(String::new(), |run| notes(&run.notes));
         out += "\n";
         out += &counts(&judged.findings);
+    }
+    out
+}
+
+fn notes(notes: &[String]) -> String {
+    let mut out: String = notes.iter().take(NOTES).map(|note| wrapped("note: ", note, 6)).collect();
+    let left = notes.len().saturating_sub(NOTES);
+    if left > 0 {
+        out += &format!("note: {} more, all of them with --format json\n", count(left as f64));
     }
     out
 }
@@ -171,6 +182,16 @@ mod tests {
         let after =
             text.split_once("8 of 8\n\nWhat limited this run\nok    The load ran").unwrap().1;
         assert!(after.ends_with("busy.\n\n1 passed\n"), "{after}");
+    }
+
+    #[test]
+    fn notes_without_end_are_counted() {
+        let text = |n: usize| notes(&vec!["odd".to_owned(); n]);
+        assert_eq!(text(2), "note: odd\nnote: odd\n");
+        assert_eq!(text(NOTES).lines().count(), NOTES);
+        assert!(
+            text(NOTES + 4_000).ends_with("note: 4,000 more, all of them with --format json\n")
+        );
     }
 
     #[test]

@@ -26,7 +26,12 @@ fn of(run: &Run) -> Markup {
         @if !run.logs.is_empty() { (logs(run)) }
         @if let Some(account) = &run.account { (machine(account)) (file(account)) (gaps(account)) (kinds(account)) }
         @if !run.notes.is_empty() {
-            ul { @for note in run.notes.iter().take(ROWS) { li { (Shown::new(note)) } } }
+            ul {
+                @for note in run.notes.iter().take(ROWS) { li { (Shown::new(note)) } }
+                @if run.notes.len() > ROWS {
+                    li { (number::count((run.notes.len() - ROWS) as f64)) " more" }
+                }
+            }
         }
     }
 }
