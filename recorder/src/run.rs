@@ -46,6 +46,10 @@ pub(crate) struct Server {
     pub(crate) last_lines: VecDeque<String>,
     /// How it ended, once it has.
     pub(crate) ending: Option<Ending>,
+    /// The launcher in its command, behind which it may run elsewhere.
+    pub(crate) launcher: Option<&'static str>,
+    /// That launcher has done its work and ended: nothing of the server is ours.
+    pub(crate) away: bool,
 }
 
 /// A load tool at work: the load command itself, or one below it.
@@ -310,15 +314,19 @@ impl<'a> Run<'a> {
 
     /// Writes down that the server has ended, once.
     pub(crate) fn notice_server_end(&mut self) {
-        let t = self.now();
-        let Some(server) = self.server.as_mut().filter(|server| server.ending.is_none()) else {
+        self.reaper.reap();
+        let at_work = |server: &&Server| server.ending.is_none() && !server.away;
+        let Some(id) = self.server.as_ref().filter(at_work).map(|server| server.child.id) else {
             return;
         };
-        self.reaper.reap();
-        let Some(ending) = self.reaper.ending(server.child.id.pid) else { return };
+        let Some(ending) = self.reaper.ending(id.pid) else { return };
+        if ending == Ending::Status(0) && self.hand_over(id) {
+            return;
+        }
+        let Some(server) = self.server.as_mut() else { return };
         server.ending = Some(ending);
         let why = format!("the server's process {}", ending.in_words());
-        let (src, began_t, id) = (server.src, server.began_t, server.child.id);
+        let (t, src, began_t) = (self.session.clock.now(), server.src, server.began_t);
         self.session.sink.account(exit(t, "server", id, None, Some(ending), Some(began_t)));
         self.session.sink.account(Epoch {
             t,
@@ -328,6 +336,22 @@ impl<'a> Run<'a> {
             identity: Some(identity(id)),
             why: Some(why),
         });
+    }
+
+    /// Goes on with who serves when `id`, which we started for it, has done its work and ended: a
+    /// script that left the server in the background, or `docker run -d`. False: nobody is left.
+    fn hand_over(&mut self, id: Identity) -> bool {
+        let successor = self.trees().of(Tree::Server).into_iter().find(Member::serves);
+        let Some(server) = self.server.as_mut() else { return false };
+        match successor {
+            Some(member) => server.child = Child::watch(member.stat.id),
+            None if server.launcher.is_some() => server.away = true,
+            None => return false,
+        }
+        let (t, began_t) = (self.session.clock.now(), server.began_t);
+        let ending = Some(Ending::Status(0));
+        self.session.sink.account(exit(t, "child", id, None, ending, Some(began_t)));
+        true
     }
 
     /// From `t` on, silence of logs is worth a record and load tools are looked for, or no longer.

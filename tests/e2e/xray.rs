@@ -478,6 +478,21 @@ fn marks_make_points_of_a_tool_nobody_knows_and_outrank_one_that_is_known() {
 }
 
 #[test]
+fn a_server_left_in_the_background_is_the_server_and_is_stopped() {
+    let folder = Bench::new();
+    let port = port();
+    let script = folder.script("start.sh", &format!("{} &", serve(port, "")));
+    let load = folder.script("load.sh", &bench(port, 2, ""));
+    let output = folder.run(&["--serve", &script, "--", &load]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(!is_open(port));
+    let bundle = folder.bundle();
+    assert_eq!(bundle.exits("child")[0].status, Some(0), "the script");
+    assert_eq!(bundle.exits("server").len(), 1);
+    assert_ne!(bundle.exits("server")[0].pid, bundle.exits("child")[0].pid);
+}
+
+#[test]
 fn a_server_that_does_not_come_up_is_said_with_its_last_words() {
     let elsewhere = port();
     let given = format!("http://127.0.0.1:{}", port());

@@ -21,6 +21,7 @@ use crate::procfs::{Identity, Procfs, Stat, status_field};
 use crate::sink::Worth;
 use crate::sockets;
 use inferlint_schema::delta::Encoder;
+use inferlint_schema::engine;
 use inferlint_schema::record::{Process, Record, Text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -62,6 +63,17 @@ pub(crate) struct Member {
     /// Its arguments when last read. Another user's (a setuid program) are not read.
     pub(crate) argv: Option<Vec<Vec<u8>>>,
     looks: u32,
+}
+
+impl Member {
+    /// It is an engine's server itself: no worker of it, nor the shell or launcher that started it.
+    pub(crate) fn serves(&self) -> bool {
+        let argv = self.argv.iter().flatten();
+        let words: Vec<&str> =
+            argv.map(|word| std::str::from_utf8(word).unwrap_or_default()).collect();
+        // Both know the server; one the shells before it, the other the workers behind.
+        engine::of_argv(&words).is_some() && engine::of_process(&words).is_some()
+    }
 }
 
 /// What changed between two looks.

@@ -362,7 +362,7 @@ impl<'a> After<'a> {
             );
         }
         let Some(own) = &self.server else { return };
-        if own.ending.is_none() {
+        if own.ending.is_none() && !own.away {
             let ending = self.reaper.ending(own.child.id.pid);
             let began_t = Some(own.began_t);
             self.records.push(run::exit(t, "server", own.child.id, None, ending, began_t).into());
@@ -371,6 +371,13 @@ impl<'a> After<'a> {
         if let Some(target) = port {
             let still = probe::says_anything(client, &target.url).await;
             let value = if still { "still answers" } else { "closed" };
+            if let (true, Some(launcher)) = (still, own.launcher) {
+                self.voice.warn(&format!(
+                    "the server that {launcher} started still answers at {}\n  help: stop it, and \
+                     say how with --stop the next time",
+                    target.address()
+                ));
+            }
             self.records.push(
                 Note {
                     t: self.clock.now(),

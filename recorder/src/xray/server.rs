@@ -1,6 +1,5 @@
 //! Our server: starting it, and noting who it is before the load.
 
-use super::ready::engine_of;
 use super::{Early, beside, no_outlet, source, user_edge};
 use crate::child::{self, Ending, Inherited, Outlet, Route, Start};
 use crate::collect::files::{self, Item, Keep};
@@ -17,7 +16,7 @@ use crate::probe;
 use crate::procfs::Procfs;
 use crate::run::{Run, Server};
 use crate::sink::Worth;
-use inferlint_schema::engine::EngineIdentity;
+use inferlint_schema::engine::{EngineIdentity, launcher_of};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
@@ -72,6 +71,8 @@ pub(super) fn start_server(
         says_ready: false,
         last_lines: VecDeque::new(),
         ending: None,
+        launcher: launcher_of(&["sh", "-c", &serve.command]),
+        away: false,
     });
     Ok(())
 }
@@ -161,12 +162,9 @@ fn serving<'a>(plan: &'a Plan, sources: &'a [u32]) -> impl Iterator<Item = (u32,
 fn identify_server(run: &mut Run<'_>, errand: &Errand, engine: Option<&EngineIdentity>) {
     let procs = Procfs::default();
     let members = run.trees().of(Tree::Server);
-    // A shell that was given the whole command is told as the engine too.
-    let is_engine =
-        |argv: &Vec<Vec<u8>>| engine_of(argv).is_some() && !argv.iter().any(|word| word == b"-c");
     let server = members
         .iter()
-        .filter(|member| member.argv.as_ref().is_some_and(is_engine))
+        .filter(|member| member.serves())
         .max_by_key(|member| member.stat.id.start_ticks)
         .or_else(|| members.last());
     let Some(server) = server else { return };

@@ -186,11 +186,14 @@ fn a_server_left_on_the_port_is_refused_before_ours_is_started() {
 #[test]
 fn behind_a_launcher_only_a_server_that_was_there_before_is_known_to_be_another() {
     // A daemon starts servers for whoever asks; or a process that waited for it becomes one.
-    launched("{} & wait", "unknown", "docker starts the server elsewhere");
-    launched("exec {}", "fail", "which was there before the server that was started");
+    let elsewhere = "docker starts the server elsewhere";
+    launched("exec sleep 600", "{} & wait", "unknown", elsewhere);
+    launched("exec sleep 600", "exec {}", "fail", "which was there before the server");
+    // As `docker run -d`: it ends when its work is done, and the server is awaited all the same.
+    launched("exit 0", "{} & wait", "unknown", elsewhere);
 }
 
-fn launched(how: &str, status: &str, says: &str) {
+fn launched(then: &str, how: &str, status: &str, says: &str) {
     let folder = Bench::new();
     let port = port();
     let orders = folder.path("orders");
@@ -199,7 +202,7 @@ fn launched(how: &str, status: &str, says: &str) {
     let order = how.replace("{}", &serve(port, ""));
     let daemon = folder.script("daemon.sh", &format!("{trap}\nread order < orders\n{order}"));
     let daemon = folder.bare(&daemon).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let launcher = folder.script("docker", "echo run > orders\nexec sleep 600");
+    let launcher = folder.script("docker", &format!("echo run > orders\n{then}"));
     let address = format!("http://127.0.0.1:{port}");
     let serve = format!("{launcher} run vllm/vllm-openai:v0.32.0");
     let output = folder.run(&["--url", &address, "--serve", &serve, "--", "sleep", "1"]);
@@ -207,6 +210,7 @@ fn launched(how: &str, status: &str, says: &str) {
     end(daemon);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(outlived, "what is not below the launcher is not ours to stop");
+    assert!(text(&output.stderr).contains("docker started still answers at"), "nobody stops it");
     let bundle = folder.bundle();
     assert_eq!(shown(&bundle.epochs()), [("begin", "pid")]);
     let (found, message) = verdict(&folder.path("run.ilb"));
