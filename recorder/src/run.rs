@@ -341,10 +341,17 @@ impl<'a> Run<'a> {
     /// Goes on with who serves when `id`, which we started for it, has done its work and ended: a
     /// script that left the server in the background, or `docker run -d`. False: nobody is left.
     fn hand_over(&mut self, id: Identity) -> bool {
-        let successor = self.trees().of(Tree::Server).into_iter().find(Member::serves);
+        let members = self.trees().of(Tree::Server);
+        let starting = self.session.phase() == Some("start");
         let Some(server) = self.server.as_mut() else { return false };
-        match successor {
-            Some(member) => server.child = Child::watch(member.stat.id),
+        let unknown = server.engine.is_none() && !starting;
+        let successor = members.iter().find(|member| member.serves() || unknown);
+        match successor.map(|member| member.stat.id) {
+            // The table was last read before it ended: what it left behind shows next time.
+            _ if members.iter().any(|member| member.stat.id == id) => return true,
+            Some(successor) => server.child = Child::watch(successor),
+            // Who is left may become the server yet.
+            None if starting && !members.is_empty() => return true,
             None if server.launcher.is_some() => server.away = true,
             None => return false,
         }

@@ -224,6 +224,8 @@ fn follow_load(
     for (fd, stream, route) in [(1, "stdout", Some(stdout)), (2, "stderr", stderr)] {
         let (reader, from) = match route {
             None | Some(Route::Terminal) => continue,
+            // One file for both streams is followed once.
+            Some(Route::Along { .. }) if stream == "stderr" && child::outputs_are_one() => continue,
             Some(Route::Along { reader, from }) => (reader, from),
             Some(Route::Kept(outlet)) => {
                 let open = || outlet.reader().map_err(|e| no_outlet(&e, Path::new("the output")));

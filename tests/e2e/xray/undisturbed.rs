@@ -129,6 +129,14 @@ fn streams_that_are_one_stay_in_order() {
     let recorded = folder.bare("sh").args(["-c", &shell(&prefix, "r.json")]).output().unwrap();
     assert_eq!(recorded.status.code(), Some(3));
     assert_eq!(text(&recorded.stdout), text(&bare.stdout));
+
+    // In a file, where the load writes by itself, each line is recorded once.
+    let script = shell(&prefix.replace("xray", "xray --force"), "f.json > both.txt");
+    assert_eq!(folder.bare("sh").args(["-c", &script]).status().unwrap().code(), Some(3));
+    assert_eq!(fs::read_to_string(folder.path("both.txt")).unwrap(), text(&bare.stdout));
+    let bundle = folder.bundle();
+    assert_eq!(bundle.log("load", "stdout"), text(&bare.stdout));
+    assert_eq!(bundle.log("load", "stderr"), "");
 }
 
 #[test]
