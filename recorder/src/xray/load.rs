@@ -205,7 +205,7 @@ fn routes(run: &Run<'_>, plan: &Plan, errand: &Errand) -> Result<(Route, Option<
         Route::of_ours(fd, &path, errand.record_output).map_err(|error| no_outlet(&error, &path))
     };
     let stdout = route(1, "load.out")?;
-    let one = child::outputs_are_one() && !matches!(stdout, Route::Terminal);
+    let one = child::outputs_are_one() && matches!(stdout, Route::Kept(_));
     let stderr = if one { None } else { Some(route(2, "load.err")?) };
     if matches!(stdout, Route::Terminal) {
         note(run, "load_output", "not recorded: it goes to the terminal");
@@ -224,7 +224,7 @@ fn follow_load(
     for (fd, stream, route) in [(1, "stdout", Some(stdout)), (2, "stderr", stderr)] {
         let (reader, from) = match route {
             None | Some(Route::Terminal) => continue,
-            // One file for both streams is followed once.
+            // One file for both streams is followed once; the load writes it as it would without us.
             Some(Route::Along { .. }) if stream == "stderr" && child::outputs_are_one() => continue,
             Some(Route::Along { reader, from }) => (reader, from),
             Some(Route::Kept(outlet)) => {
