@@ -17,8 +17,8 @@ pub(super) const DEPTH: u32 = 5;
 /// Arguments of one command that are looked at.
 const ARGS: usize = 1_000;
 
-/// Programs that run the command among their arguments. Options of theirs may take values, so the
-/// command is looked for at each later argument.
+/// Programs that run the command among their arguments, as most of [`ELSEWHERE`] do too. Options of
+/// theirs may take values, so the command is looked for at each later argument.
 const LAUNCHERS: &[&str] = &[
     "env",
     "exec",
@@ -41,9 +41,6 @@ const LAUNCHERS: &[&str] = &[
     "tini",
     "dumb-init",
     "gosu",
-    "srun",
-    "mpirun",
-    "mpiexec",
     "torchrun",
     "uv",
     "uvx",
@@ -54,16 +51,7 @@ const LAUNCHERS: &[&str] = &[
     "nsys",
     "ncu",
     "perf",
-    "ssh",
-    "kubectl",
-    "apptainer",
-    "singularity",
-    "enroot",
-    "udocker",
-    "systemd-run",
     "trtllm-llmapi-launch",
-    "tmux",
-    "screen",
 ];
 
 /// Launchers behind which the server may run where we do not see it start: under a daemon's hand, in
@@ -105,6 +93,10 @@ pub(super) fn runs(argv: &[&str], commands: &[Command]) -> bool {
     Search { commands, depth: DEPTH, behind_launcher: false }.runs(argv.get(..ARGS).unwrap_or(argv))
 }
 
+fn is_launcher(name: &str) -> bool {
+    LAUNCHERS.contains(&name) || ELSEWHERE.contains(&name)
+}
+
 /// True when a process with this `argv` is one of `commands`, not one that only started it.
 pub(super) fn is(argv: &[&str], commands: &[Command]) -> bool {
     let Some((program, rest)) = argv.split_first() else { return false };
@@ -129,7 +121,7 @@ pub(super) fn launcher(argv: &[&str], depth: u32) -> Option<&'static str> {
             launcher(&words, depth)
         }),
         None if shell || is_python(name) => named(rest.iter().find(|arg| !arg.starts_with('-'))?),
-        None if LAUNCHERS.contains(&name) => rest.iter().find_map(named),
+        None if is_launcher(name) => rest.iter().find_map(named),
         None => None,
     }
 }
@@ -161,7 +153,7 @@ impl Search<'_> {
             _ if is_python(name) => inner.python(rest),
             _ if SHELLS.contains(&name) => inner.shell(rest),
             _ if CONTAINERS.contains(&name) => inner.container(rest),
-            _ if LAUNCHERS.contains(&name) && !self.behind_launcher => inner.behind(rest),
+            _ if is_launcher(name) && !self.behind_launcher => inner.behind(rest),
             _ => false,
         }
     }
