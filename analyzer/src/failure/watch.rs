@@ -395,15 +395,48 @@ impl Watch {
         if exception.is_none() && ERROR_WORDS.as_ref().is_some_and(|words| !words.is_match(text)) {
             return;
         }
-        let Some(catalogue) = CATALOGUE.as_ref() else { return };
         if jit::BUILDS.iter().any(|words| text.contains(words)) {
             self.building = true;
             self.attention = ATTENTION_LINES;
         }
         let serving = self.now.ready.is_some();
-        let quiet = line.level.is_some_and(|level| level < Level::Error);
         let is_request = serving && noise::is_request(text);
-        let mut matched = false;
+        let seen = Seen {
+            rank: usize::MAX,
+            kind: &scheduler::UNCLASSIFIED,
+            pattern: None,
+            line: line.number,
+            last_line: line.number,
+            text: text.chars().take(MAX_TEXT).collect(),
+            tail: Vec::new(),
+            exception,
+            stage: self.now.stage,
+            process,
+            serving,
+            count: 1,
+            superseded: false,
+            peer_gone: false,
+        };
+        let quiet = line.level.is_some_and(|level| level < Level::Error);
+        let known = self.keep_known(text, &seen, quiet, is_request);
+        if text.contains("ninja: build stopped") {
+            self.building = false;
+        }
+        if is_request {
+            self.now.refused += 1;
+        } else if noise::is_wrapper(text) {
+            if self.now.wrapper.is_none() && !quiet {
+                self.now.wrapper = Some((line.number, shorten(text, 160)));
+            }
+        } else if !known && seen.exception.as_ref().is_some_and(|e| is_news(line.level, e)) {
+            self.keep_unknown(Seen { peer_gone: noise::is_peer_gone(text), ..seen });
+        }
+    }
+
+    /// Keeps the line as each kind that knows its words where it stands. False: none does.
+    fn keep_known(&mut self, text: &str, seen: &Seen, quiet: bool, is_request: bool) -> bool {
+        let Some(catalogue) = CATALOGUE.as_ref() else { return false };
+        let mut known = false;
         for index in catalogue.set.matches(text.as_bytes()) {
             let Some((rank, pattern)) = catalogue.patterns.get(index) else { continue };
             let Some(kind) = catalogue.kinds.get(*rank) else { continue };
@@ -415,71 +448,26 @@ impl Watch {
             if !counts || (is_request && kind.after_ready == AfterReady::OnlyIfItDied) {
                 continue;
             }
-            matched = true;
-            self.keep(Seen {
-                rank: *rank,
-                kind,
-                pattern: Some(pattern),
-                line: line.number,
-                last_line: line.number,
-                text: text.chars().take(MAX_TEXT).collect(),
-                tail: Vec::new(),
-                exception: exception.clone(),
-                stage: self.now.stage,
-                process: process.clone(),
-                serving,
-                count: 1,
-                superseded: false,
-                peer_gone: false,
-            });
+            known = true;
+            self.keep(Seen { rank: *rank, kind, pattern: Some(pattern), ..seen.clone() });
         }
-        if text.contains("ninja: build stopped") {
-            self.building = false;
-        }
-        if is_request {
-            self.now.refused += 1;
+        known
+    }
+
+    /// Keeps an exception that no kind knows, under the loop that it ended.
+    fn keep_unknown(&mut self, mut seen: Seen) {
+        let (Some(catalogue), Some(exception)) = (CATALOGUE.as_ref(), &seen.exception) else {
             return;
-        }
-        if noise::is_wrapper(text) {
-            if self.now.wrapper.is_none() && !quiet {
-                self.now.wrapper = Some((line.number, shorten(text, 160)));
-            }
-            return;
-        }
-        let is_news = |e: &Exception| match line.level {
-            Some(Level::Debug | Level::Info) => false,
-            // A warning that only names one says what was done without.
-            Some(Level::Warning) => !e.frames.is_empty(),
-            Some(Level::Error) | None => true,
         };
-        let Some(exception) = exception.filter(|e| !matched && is_news(e)) else { return };
-        let kind = scheduler::loop_of(&exception.header).unwrap_or(&scheduler::UNCLASSIFIED);
-        let rank = catalogue
-            .kinds
-            .iter()
-            .position(|k| std::ptr::eq(*k, kind))
-            .unwrap_or(catalogue.kinds.len());
+        seen.kind = scheduler::loop_of(&exception.header).unwrap_or(&scheduler::UNCLASSIFIED);
+        let rank = catalogue.kinds.iter().position(|kind| std::ptr::eq(*kind, seen.kind));
+        seen.rank = rank.unwrap_or(catalogue.kinds.len());
         // Of a chain without a known cause, the last exception says most.
         self.now.seen.retain(|old| {
             !(old.is_unclassified()
                 && old.exception.as_ref().is_some_and(|e| e.chain == exception.chain))
         });
-        self.keep(Seen {
-            rank,
-            kind,
-            pattern: None,
-            line: line.number,
-            last_line: line.number,
-            text: text.chars().take(MAX_TEXT).collect(),
-            tail: Vec::new(),
-            peer_gone: noise::is_peer_gone(text),
-            exception: Some(exception),
-            stage: self.now.stage,
-            process,
-            serving,
-            count: 1,
-            superseded: false,
-        });
+        self.keep(seen);
     }
 
     fn keep(&mut self, seen: Seen) {
@@ -512,6 +500,16 @@ impl Watch {
         if life.seen.len() < MAX_SEEN {
             life.seen.push(seen);
         }
+    }
+}
+
+/// Whether an exception in a line of this level may be a cause. A warning that only names one says
+/// what was done without, and nobody reports the end of a server as information.
+fn is_news(level: Option<Level>, exception: &Exception) -> bool {
+    match level {
+        Some(Level::Debug | Level::Info) => false,
+        Some(Level::Warning) => !exception.frames.is_empty(),
+        Some(Level::Error) | None => true,
     }
 }
 
