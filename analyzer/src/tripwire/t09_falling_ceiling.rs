@@ -25,8 +25,9 @@ tripwire! {
     /// its output.
     ///
     /// # When it cannot tell
-    /// No samples, samples that miss more than half of the load, no gauge of the KV cache, a recording that holds one sum for several replicas, or
-    /// an engine whose gauges move only when a request completes (TensorRT-LLM).
+    /// No samples, samples that miss more than half of the load, no gauge of the KV cache, a recording
+    /// that holds one sum for several replicas, or an engine whose gauges move only when a request
+    /// completes (TensorRT-LLM).
     ///
     /// # References
     /// - vLLM: `vllm:kv_cache_usage_perc` is `1 - free / (num_gpu_blocks - 1)`

@@ -16,11 +16,11 @@ tripwire! {
     /// # How it decides
     /// The active window, from the first to the last sample with requests running or waiting, is the
     /// shortest the load can have lasted; one sample wider on each side, and no wider than the load
-    /// command, is the longest. A duration
-    /// shorter than the first by more than 1%, or longer than the second by more than half a second
-    /// and 1%, is a warning. Requests that the tool sends before its clock starts (a test request,
-    /// warm-ups) shorten the first: it begins when so many have finished. A whole number of seconds that agrees is only noted. Idle time between
-    /// the readings is named, never included.
+    /// command, is the longest. A duration shorter than the first by more than 1%, or longer than the
+    /// second by more than half a second and 1%, is a warning. Requests that the tool sends before its
+    /// clock starts (a test request, warm-ups) shorten the first: it begins when so many have finished.
+    /// A whole number of seconds that agrees is only noted. Idle time between the readings is named,
+    /// never included.
     ///
     /// # What to do
     /// Use the exact rate of the message, or divide the server's token counter by the active window.

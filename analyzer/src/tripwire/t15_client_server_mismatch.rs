@@ -27,8 +27,9 @@ tripwire! {
     /// the server's usage figures.
     ///
     /// # When it cannot tell
-    /// No result file and no table that the load tool printed, no counters of finished requests, a reading missing, a restart; or one request
-    /// too many when nothing tells whether the tool sent a test request.
+    /// No result file and no table that the load tool printed, no counters of finished requests, a
+    /// reading missing, a restart; or one request too many when nothing tells whether the tool sent a
+    /// test request.
     ///
     /// # References
     /// - vLLM: `vllm/benchmarks/serve.py`: the test request was always sent until 0.14.0; since, only

@@ -13,14 +13,14 @@ tripwire! {
     /// whole answer as its first token, in the same table as the right figures.
     ///
     /// # How it decides
-    /// Within one result, of the file or, where there is none, of the table that the load tool
-    /// printed: a median time to first token of 0; completed requests and not one
-    /// output token; tokens between which no time passed; a mean time to first token that is all of
-    /// the latency of answers with many tokens, which then came in one piece; a second count of the tool's own that finds less than
-    /// nine tenths of the tokens; percentiles that fall; a throughput that is not tokens divided by
+    /// Within one result, of the file or, where there is none, of the table that the load tool printed:
+    /// a median time to first token of 0; completed requests and not one output token; tokens between
+    /// which no time passed; a mean time to first token that is all of the latency of answers with many
+    /// tokens, which then came in one piece; a second count of the tool's own that finds less than nine
+    /// tenths of the tokens; percentiles that fall; a throughput that is not tokens divided by
     /// duration. Each is a failure, named with its likely cause. Times to the first token and between
-    /// tokens count only where the load asked for streams. Where the file and the table say
-    /// different things, that is said and changes nothing else.
+    /// tokens count only where the load asked for streams. Where the file and the table say different
+    /// things, that is said and changes nothing else.
     ///
     /// # What to do
     /// Update the load tool, or let it use the endpoint it was written for; ask the server for usage
