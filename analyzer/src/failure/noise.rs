@@ -29,6 +29,7 @@ pub(super) const HARMLESS: &[&str] = &[
     r"(?i)(?:^|[\w:,] )no errors?\b",
     r"(?i)error[_ ]?(?:rate|code)=?0\b",
     r"Failed to get device capability|Failed to load plugin",
+    r"failed to mlock \d+-byte buffer",
 ];
 
 static HARMLESS_SET: LazyLock<Option<RegexSet>> = LazyLock::new(|| set(HARMLESS));

@@ -37,6 +37,7 @@ pub(super) const ON_THE_WAY: &[&str] = &[
     "INFO 01-01 10:00:05 [x.py:1] torch.OutOfMemoryError: CUDA out of memory for candidate 3, skipped",
     "WARNING 01-01 10:00:05 [x.py:1] ValueError: FlashInfer is not supported here, using Triton",
     "{\"level\":\"warn\",\"message\":\"tried without:\\nRuntimeError: CUDA error: not supported\"}",
+    "warning: failed to mlock 1000-byte buffer (after previously locking 0 bytes): Cannot allocate memory",
     "INFO 01-01 10:00:05 [x.py:1] a pod whose container failed startup probe, will be restarted",
 ];
 
@@ -63,6 +64,7 @@ pub(super) const LINES: &[&str] = &[
     "INFO: no errors found in CUDA error: log",
     "error_rate=0 CUDA error: none",
     "RuntimeError: Failed to get device capability: CUDA error: none",
+    "warning: failed to mlock 1000-byte buffer (after previously locking 0 bytes): Cannot allocate memory",
     "[start of flashinfer loading traceback]",
     "ValueError: This model's maximum context length is 32768 tokens, however you requested 40000 tokens",
     "ValueError: The prompt (length 40000) is longer than the maximum of 32768",

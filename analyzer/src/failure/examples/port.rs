@@ -44,6 +44,10 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("port_in_use", "RuntimeError: Port at 30000 is not available in 60 seconds."),
     ("port_in_use", "zmq.error.ZMQError: Address already in use (addr='tcp://127.0.0.1:35555')"),
     (
+        "port_not_permitted",
+        "PermissionError: [Errno 13] error while attempting to bind on address ('0.0.0.0', 80): permission denied",
+    ),
+    (
         "address_not_local",
         "RuntimeError: could not bind on any address out of [('10.9.9.9', 8000)]",
     ),
