@@ -17,10 +17,10 @@ tripwire! {
     /// a median time to first token of 0; completed requests and not one output token; tokens between
     /// which no time passed; a mean time to first token that is all of the latency of answers with many
     /// tokens, which then came in one piece; a second count of the tool's own that finds less than nine
-    /// tenths of the tokens; percentiles that fall; a throughput that is not tokens divided by
-    /// duration. Each is a failure, named with its likely cause. Times to the first token and between
-    /// tokens count only where the load asked for streams. Where the file and the table say different
-    /// things, that is said and changes nothing else.
+    /// tenths of the tokens; percentiles that fall; a duration below 0; a throughput that is not tokens
+    /// divided by duration. Each is a failure, named with its likely cause. Times to the first token and
+    /// between tokens count only where the load asked for streams. Where the file and the table say
+    /// different things, that is said and changes nothing else.
     ///
     /// # What to do
     /// Update the load tool, or let it use the endpoint it was written for; ask the server for usage
@@ -78,13 +78,14 @@ fn figures(result: &ClientResult, streams: bool) -> Result<Verdict, Missing> {
         return Ok(Verdict::pass("no request completed: there are no figures to hold"));
     }
     type Check = fn(&ClientResult) -> Impossible;
-    let checks: [(Check, bool); 7] = [
+    let checks: [(Check, bool); 8] = [
         (first_token_zero, streams),
         (no_tokens, true),
         (counted_again, true),
         (no_time_between, streams),
         (all_in_first, streams),
         (order, true),
+        (backwards, true),
         (rate, true),
     ];
     let found: Vec<(&'static str, String)> = checks
@@ -221,6 +222,11 @@ fn percentiles<'a>(result: &'a ClientResult, metric: &str) -> Vec<(f64, &'a str,
     known
 }
 
+fn backwards(result: &ClientResult) -> Impossible {
+    let duration = result.duration_s.filter(|duration| *duration < 0.0)?;
+    Some(("duration", format!("the load took {} s", grouped(duration, 2))))
+}
+
 fn rate(result: &ClientResult) -> Impossible {
     let (told, duration) = (result.output_tokens? as f64, result.duration_s?);
     let rate = result.output_throughput?;
@@ -324,6 +330,15 @@ Namespace(backend='sglang', disable_stream=True, max_concurrency=4)
 "#,
             status: Status::Fail,
             says: &["median_itl_ms is 9.50 and p75_itl_ms 9.20"],
+        },
+        Case {
+            name: "a clock that was set back",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":4,"completed":4,"total_output_tokens":400,"duration":-4.0,"output_throughput":-100.0}
+"#,
+            status: Status::Fail,
+            says: &["the load took -4.00 s"],
         },
         Case {
             name: "a rate that is not tokens by duration",
