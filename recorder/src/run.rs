@@ -343,6 +343,7 @@ impl<'a> Run<'a> {
     fn hand_over(&mut self, id: Identity) -> bool {
         let members = self.trees().of(Tree::Server);
         let starting = self.session.phase() == Some("start");
+        let loading = self.loading;
         let Some(server) = self.server.as_mut() else { return false };
         let unknown = server.engine.is_none() && !starting;
         let successor = members.iter().find(|member| member.serves() || unknown);
@@ -352,7 +353,8 @@ impl<'a> Run<'a> {
             Some(successor) => server.child = Child::watch(successor),
             // Who is left may become the server yet.
             None if starting && !members.is_empty() => return true,
-            None if server.launcher.is_some() => server.away = true,
+            // One that stays until there is load is how the server runs, and its end is the server's.
+            None if server.launcher.is_some() && !loading => server.away = true,
             None => return false,
         }
         let (t, began_t) = (self.session.clock.now(), server.began_t);

@@ -218,6 +218,29 @@ fn launched(then: &str, how: &str, status: &str, says: &str) {
     assert!(message.contains(says), "{message}");
 }
 
+#[test]
+fn a_launcher_that_ends_under_load_is_the_servers_end() {
+    let folder = Bench::new();
+    let port = port();
+    let launcher = folder.script(
+        "docker",
+        &format!(
+            "echo $$ > pid\n{} &\ntrap 'kill $!; wait; exit 0' TERM\n\
+             while [ ! -e end ]; do sleep 0.1; done\nkill $!; wait; exit 0",
+            serve(port, "")
+        ),
+    );
+    let load = "touch end; while [ -e /proc/$(cat pid) ]; do sleep 0.1; done";
+    let load = folder.script("load.sh", load);
+    let serve = format!("exec {launcher} run vllm/vllm-openai");
+    let address = format!("http://127.0.0.1:{port}");
+    let output = folder.run(&["--url", &address, "--serve", &serve, "--", &load]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let bundle = folder.bundle();
+    let ends: Vec<_> = bundle.exits("server").iter().map(|exit| exit.status).collect();
+    assert_eq!(ends, [Some(0)], "{:?}", bundle.exits("child"));
+}
+
 /// What an ordinary user needs to record a server that root runs: programs and a folder that are
 /// open to everybody. `None`, with the reason printed: this cannot be had here.
 fn as_nobody(folder: &Bench) -> Option<Vec<String>> {
