@@ -19,6 +19,7 @@ pub mod load;
 pub mod number;
 pub mod output;
 mod pattern;
+mod patterns;
 pub mod report;
 pub mod tripwire;
 pub mod visible;

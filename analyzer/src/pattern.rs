@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use regex::bytes::{Captures, Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use regex::bytes::{Captures, Regex, RegexBuilder};
 
 /// A regular expression, compiled when it is first needed.
 pub(crate) struct Pattern {
@@ -19,8 +19,18 @@ impl Pattern {
         Self { source, compiled: OnceLock::new() }
     }
 
+    /// The regular expression as it is written.
+    pub(crate) const fn source(&self) -> &'static str {
+        self.source
+    }
+
     fn regex(&self) -> Option<&Regex> {
         self.compiled.get_or_init(|| compile(self.source)).as_ref()
+    }
+
+    /// True if it matches `text`.
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        self.regex().is_some_and(|regex| regex.is_match(text.as_bytes()))
     }
 
     /// The leftmost match in `text`, with its named parts.
@@ -58,12 +68,6 @@ pub(crate) fn first_group<'t>(pattern: &str, text: &'t str) -> Option<&'t str> {
 
 fn compile(source: &str) -> Option<Regex> {
     RegexBuilder::new(source).unicode(false).build().ok()
-}
-
-/// All of `sources` at once.
-pub(crate) fn set<'p>(sources: impl IntoIterator<Item = &'p str>) -> Option<RegexSet> {
-    // Some 400 patterns with bounded repeats need more than the default 10 MiB.
-    RegexSetBuilder::new(sources).unicode(false).size_limit(64 << 20).build().ok()
 }
 
 #[cfg(test)]

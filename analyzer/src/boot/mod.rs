@@ -329,7 +329,11 @@ mod tests {
             for rule in grammar.rules {
                 assert!(!rule.anchor.is_empty() && !rule.forms.is_empty());
                 for form in rule.forms {
-                    assert!(crate::pattern::set([*form]).is_some(), "{}: {form}", grammar.engine);
+                    assert!(
+                        crate::patterns::Patterns::new([*form]).is_some(),
+                        "{}: {form}",
+                        grammar.engine
+                    );
                 }
             }
         }

@@ -2,9 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex::bytes::RegexSet;
-
-use crate::pattern;
+use crate::patterns::Patterns;
 
 /// Lines (and the tracebacks they announce) of programs that went on. Each is harmless by its own
 /// words or by the engine's source.
@@ -32,7 +30,7 @@ pub(super) const HARMLESS: &[&str] = &[
     r"failed to mlock \d+-byte buffer",
 ];
 
-static HARMLESS_SET: LazyLock<Option<RegexSet>> = LazyLock::new(|| set(HARMLESS));
+static HARMLESS_SET: LazyLock<Option<Patterns>> = LazyLock::new(|| set(HARMLESS));
 
 /// Lists of settings, dumps of a step's input and logged requests: what they quote is no event.
 const QUOTES: &[&str] = &[
@@ -78,7 +76,7 @@ pub(super) const REQUEST: &[&str] = &[
     r"(?i)cancel task, id_task",
 ];
 
-static REQUEST_SET: LazyLock<Option<RegexSet>> = LazyLock::new(|| set(REQUEST));
+static REQUEST_SET: LazyLock<Option<Patterns>> = LazyLock::new(|| set(REQUEST));
 
 /// Re-raised and reported errors: they say that there is a cause, not which.
 const WRAPPERS: &[&str] = &[
@@ -113,7 +111,7 @@ const WRAPPERS: &[&str] = &[
     r"^Error: Webserver",
 ];
 
-static WRAPPERS_SET: LazyLock<Option<RegexSet>> = LazyLock::new(|| set(WRAPPERS));
+static WRAPPERS_SET: LazyLock<Option<Patterns>> = LazyLock::new(|| set(WRAPPERS));
 
 /// What a rank says when another one is gone.
 const PEER_GONE: &[&str] = &[
@@ -125,14 +123,14 @@ const PEER_GONE: &[&str] = &[
     r"(?i)connection refused",
 ];
 
-static PEER_GONE_SET: LazyLock<Option<RegexSet>> = LazyLock::new(|| set(PEER_GONE));
+static PEER_GONE_SET: LazyLock<Option<Patterns>> = LazyLock::new(|| set(PEER_GONE));
 
-fn set(sources: &'static [&'static str]) -> Option<RegexSet> {
-    pattern::set(sources.iter().copied())
+fn set(sources: &'static [&'static str]) -> Option<Patterns> {
+    Patterns::new(sources.iter().copied())
 }
 
-fn any(set: &LazyLock<Option<RegexSet>>, text: &str) -> bool {
-    set.as_ref().is_some_and(|set| set.is_match(text.as_bytes()))
+fn any(set: &LazyLock<Option<Patterns>>, text: &str) -> bool {
+    set.as_ref().is_some_and(|set| set.any(text))
 }
 
 pub(super) fn is_harmless(text: &str) -> bool {

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
-use regex::bytes::RegexSet;
 
 use super::kind::{AfterReady, Kind, MAX_MESSAGE_CHARS, Needs, Told, shorten};
 use super::life::{self, Mark};
@@ -15,7 +14,8 @@ use super::{
 };
 use crate::boot::grammar::{Grammar, Stage};
 use crate::boot::line::{Level, Line};
-use crate::pattern::{self, Pattern};
+use crate::pattern::Pattern;
+use crate::patterns::Patterns;
 
 /// Every kind, the most specific first. A cause is the first of these that the log holds.
 pub(crate) fn kinds() -> impl Iterator<Item = &'static Kind> {
@@ -55,24 +55,20 @@ pub(crate) fn kinds() -> impl Iterator<Item = &'static Kind> {
         .chain(std::iter::once(&scheduler::UNCLASSIFIED))
 }
 
-/// All patterns of all kinds, compiled once.
+/// All patterns of all kinds.
 struct Catalogue {
     kinds: Vec<&'static Kind>,
-    set: RegexSet,
-    /// For each pattern, its kind and the pattern by itself.
-    patterns: Vec<(usize, Pattern)>,
+    patterns: Patterns,
+    /// For each pattern, the position of its kind.
+    ranks: Vec<usize>,
 }
 
 static CATALOGUE: LazyLock<Option<Catalogue>> = LazyLock::new(|| {
     let kinds: Vec<_> = kinds().collect();
-    let all: Vec<(usize, &str)> = kinds
-        .iter()
-        .enumerate()
-        .flat_map(|(k, kind)| kind.patterns.iter().map(move |p| (k, *p)))
-        .collect();
-    let set = pattern::set(all.iter().map(|(_, p)| *p))?;
-    let patterns = all.iter().map(|(k, p)| (*k, Pattern::new(p))).collect();
-    Some(Catalogue { kinds, set, patterns })
+    let patterns = Patterns::new(kinds.iter().flat_map(|kind| kind.patterns.iter().copied()))?;
+    let ranks = kinds.iter().enumerate().flat_map(|(k, kind)| kind.patterns.iter().map(move |_| k));
+    let ranks = ranks.collect();
+    Some(Catalogue { kinds, patterns, ranks })
 });
 
 /// A healthy start has hardly a line with one of these: the catalogue is then never compiled.
@@ -437,8 +433,8 @@ impl Watch {
     fn keep_known(&mut self, text: &str, seen: &Seen, quiet: bool, is_request: bool) -> bool {
         let Some(catalogue) = CATALOGUE.as_ref() else { return false };
         let mut known = false;
-        for index in catalogue.set.matches(text.as_bytes()) {
-            let Some((rank, pattern)) = catalogue.patterns.get(index) else { continue };
+        for (at, pattern) in catalogue.patterns.matches(text) {
+            let Some(rank) = catalogue.ranks.get(at) else { continue };
             let Some(kind) = catalogue.kinds.get(*rank) else { continue };
             let counts = match kind.needs {
                 Needs::Nothing => true,
