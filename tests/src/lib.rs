@@ -1,12 +1,17 @@
 //! Where the workspace's binaries and the recorded runs are, for tests and benchmarks.
 
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
-/// The binary `name` of this workspace, built beside the running test.
+use nix::sys::signal::{SigHandler, Signal, signal};
+
+/// The binary `name` of this workspace, built beside the running test. What the test starts from
+/// then on heeds signals.
 ///
 /// # Errors
 /// What to run when it is not there.
 pub fn binary(name: &str) -> Result<PathBuf, String> {
+    heed_signals();
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     own.ancestors()
         .skip(1)
@@ -14,6 +19,18 @@ pub fn binary(name: &str) -> Result<PathBuf, String> {
         .map(|folder| folder.join(name))
         .find(|path| path.is_file())
         .ok_or_else(|| format!("{name} is not built: run cargo build --workspace"))
+}
+
+/// Lets this process and its children be interrupted: one started by `nohup`, or in a script's
+/// background, hands on that it ignores a hang-up or Ctrl-C, and a shell then cannot trap them.
+fn heed_signals() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for ignored in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT] {
+            // SAFETY: the default action runs no code of this process.
+            unsafe { signal(ignored, SigHandler::SigDfl) }.expect("these three may be set");
+        }
+    });
 }
 
 /// The root of this checkout.
