@@ -35,6 +35,10 @@ pub struct ClientResult {
     pub duration_s: Option<f64>,
     /// Output tokens a second, as the tool says.
     pub output_throughput: Option<f64>,
+    /// Requests a second, as the tool says.
+    pub request_throughput: Option<f64>,
+    /// Prompt and output tokens a second, as the tool says.
+    pub total_throughput: Option<f64>,
     /// Requests at once that were asked for. `None`: unlimited, or the file does not say.
     pub max_concurrency: Option<f64>,
     /// Requests a second that were asked for. `None`: unlimited, or the file does not say.
@@ -220,11 +224,31 @@ impl ClientResult {
             }
         }
         match (found, error) {
+            // The document that is cut is this load's, those before it are of others.
+            (Some(_), Some(problem)) if problem.is_eof() => {
+                Err(format!("cut before the end of its document {}", documents + 1))
+            }
             (Some(found), _) => Ok(Self { documents, not_finite, ..found }),
             (None, Some(problem)) => Err(format!("no JSON: {problem}")),
             (None, None) => Err("JSON, but of no load tool that is known".into()),
         }
     }
+
+    /// Prompt and output tokens of the mean request. `None`: the file does not say, or says that there
+    /// were no prompt tokens, as SGLang's tool does of talks of several turns.
+    pub fn mean_tokens(&self) -> Option<(f64, f64)> {
+        let prompts = self.input_tokens.filter(|tokens| *tokens > 0)?;
+        let completed = Some(self.completed as f64).filter(|n| *n > 0.0)?;
+        Some((prompts as f64 / completed, self.output_tokens? as f64 / completed))
+    }
+}
+
+/// True for text that ends inside a JSON value, or holds none.
+pub(crate) fn is_cut(text: &str) -> bool {
+    let (clean, _) = without_bare_constants(text.trim_start_matches('\u{feff}'));
+    let mut documents =
+        serde_json::Deserializer::from_str(&clean).into_iter::<serde::de::IgnoredAny>();
+    clean.trim().is_empty() || documents.any(|document| document.is_err_and(|error| error.is_eof()))
 }
 
 /// Test requests and warm-ups that a tool's output announces. The line that starts the test stands
@@ -280,6 +304,14 @@ fn number(map: &Map<String, Value>, key: &str) -> Option<f64> {
     map.get(key)?.as_f64().filter(|value| value.is_finite())
 }
 
+/// Requests sent, by the lists that `--save-detailed` adds: one entry a request, also of one that
+/// failed.
+fn listed(map: &Map<String, Value>) -> Option<u64> {
+    let lists = ["errors", "output_lens", "input_lens"];
+    let mut lengths = lists.iter().filter_map(|key| Some(map.get(*key)?.as_array()?.len() as u64));
+    lengths.find(|length| *length > 0)
+}
+
 /// The keys that three tools share: `completed`, `total_output_tokens`, `*_ttft_ms`…
 fn common(tool: &'static str, map: &Map<String, Value>) -> Option<ClientResult> {
     let latencies = map
@@ -296,6 +328,9 @@ fn common(tool: &'static str, map: &Map<String, Value>) -> Option<ClientResult> 
         output_tokens: count(map, "total_output_tokens"),
         duration_s: number(map, "duration"),
         output_throughput: number(map, "output_throughput"),
+        request_throughput: number(map, "request_throughput"),
+        total_throughput: number(map, "total_token_throughput")
+            .or_else(|| number(map, "total_throughput")),
         max_concurrency: number(map, "max_concurrency"),
         rate: number(map, "request_rate"),
         latencies,
@@ -316,6 +351,33 @@ mod tests {
         );
         let result = ClientResult::parse(text).unwrap();
         assert_eq!((result.completed, result.documents), (7, 2));
+    }
+
+    #[test]
+    fn a_document_that_is_cut_is_not_made_up_for_by_the_one_before_it() {
+        let one = r#"{"backend":"sglang","request_rate":Infinity,"completed":4,
+            "total_output_tokens_retokenized":9}"#;
+        let cut = format!("{one}\n{}", &one[..60]);
+        assert_eq!(ClientResult::parse(&cut).unwrap_err(), "cut before the end of its document 2");
+        assert!(is_cut(&cut) && is_cut(&one[..60]) && is_cut(" \n"));
+        let ended = format!("{one}\nsaved.\n");
+        assert_eq!(ClientResult::parse(&ended).unwrap().documents, 1);
+        assert!(!is_cut(one) && !is_cut(&ended) && !is_cut("<html>"));
+    }
+
+    #[test]
+    fn a_request_without_a_prompt_has_no_mean() {
+        let mean = |prompts, completed| {
+            let result = ClientResult {
+                completed,
+                input_tokens: Some(prompts),
+                output_tokens: Some(80),
+                ..ClientResult::default()
+            };
+            result.mean_tokens()
+        };
+        assert_eq!(mean(40, 4), Some((10.0, 20.0)));
+        assert_eq!((mean(0, 4), mean(40, 0)), (None, None));
     }
 
     #[test]
@@ -388,11 +450,5 @@ mod tests {
         ] {
             assert_eq!(announced(output), requests, "{output}");
         }
-    }
-
-    #[test]
-    fn a_cut_last_document_leaves_the_one_before() {
-        let text = r#"{"backend":"vllm","num_prompts":4,"completed":4} {"backend":"vl"#;
-        assert_eq!(ClientResult::parse(text).unwrap().completed, 4);
     }
 }

@@ -3,7 +3,7 @@
 //! `benchmark_serving` writes vLLM's keys with one misspelt, `request_goodput:`, and no `failed`.
 //! `trtllm-bench --report_json` measures without a server; a failed request ends it without a file.
 
-use super::{ClientResult, Format, common, count, number};
+use super::{ClientResult, Format, common, count, listed, number};
 use serde_json::{Map, Value};
 
 /// The served benchmark's name.
@@ -22,6 +22,7 @@ fn recognise_serving(map: &Map<String, Value>) -> bool {
 
 fn parse_serving(map: &Map<String, Value>) -> Option<ClientResult> {
     let mut result = common(TOOL, map)?;
+    result.num_prompts = listed(map).or(result.num_prompts);
     result.failed = result.num_prompts.map(|asked| asked.saturating_sub(result.completed));
     Some(result)
 }
@@ -46,6 +47,8 @@ fn parse_bench(map: &Map<String, Value>) -> Option<ClientResult> {
         output_tokens: mean.map(total),
         duration_s: number(performance, "total_latency_ms").map(|ms| ms / 1e3),
         output_throughput: number(performance, "system_output_throughput_tok_s"),
+        request_throughput: number(performance, "request_throughput_req_s"),
+        total_throughput: number(performance, "system_total_throughput_tok_s"),
         ..ClientResult::default()
     })
 }

@@ -1,9 +1,11 @@
 //! `vllm bench serve`, and `benchmark_serving.py` before it.
 //!
-//! Keys: `vllm/benchmarks/serve.py`. `failed` is there since 0.12.0; before, what is missing of
-//! `num_prompts` failed.
+//! Keys: `vllm/benchmarks/serve.py`. `failed` is there since 0.12.0; before, what is missing of the
+//! requests sent failed. `num_prompts` is the option's value: a data set with fewer prompts sends
+//! fewer (`--no-oversample`), several rounds of a trace more. The lists of `--save-detailed` have one
+//! entry a request sent.
 
-use super::{ClientResult, Format, common};
+use super::{ClientResult, Format, common, listed};
 use serde_json::{Map, Value};
 
 pub(super) const SERVE: Format = Format { recognise, parse };
@@ -15,9 +17,11 @@ fn recognise(map: &Map<String, Value>) -> bool {
 
 fn parse(map: &Map<String, Value>) -> Option<ClientResult> {
     let mut result = common("vllm bench serve", map)?;
+    let sent = result.failed.map(|failed| result.completed.saturating_add(failed));
+    result.num_prompts = sent.or_else(|| listed(map)).or(result.num_prompts);
     result.failed = result
         .failed
-        .or_else(|| result.num_prompts.map(|asked| asked.saturating_sub(result.completed)));
+        .or_else(|| result.num_prompts.map(|sent| sent.saturating_sub(result.completed)));
     Some(result)
 }
 
@@ -32,5 +36,20 @@ mod tests {
         let result = ClientResult::parse(text).unwrap();
         assert_eq!((result.failed, result.rate, result.max_concurrency), (Some(2), None, None));
         assert_eq!(result.latencies["median_ttft_ms"], 4.0);
+    }
+
+    #[test]
+    fn the_option_is_not_what_was_sent() {
+        let of = |more: &str| {
+            let text = format!(
+                "{{\"endpoint_type\":\"vllm\",\"num_prompts\":1000,\"completed\":3{more}}}"
+            );
+            let result = ClientResult::parse(&text).unwrap();
+            (result.num_prompts, result.failed)
+        };
+        assert_eq!(of(""), (Some(1000), Some(997)));
+        assert_eq!(of(r#","failed":1"#), (Some(4), Some(1)));
+        assert_eq!(of(r#","errors":["","","",""],"output_lens":[9,9,0,9]"#), (Some(4), Some(1)));
+        assert_eq!(of(r#","errors":[],"output_lens":[]"#), (Some(1000), Some(997)));
     }
 }

@@ -149,6 +149,8 @@ pub struct Engine {
     pub gauges_setting: &'static str,
     /// Half of the step to which the KV gauge is rounded, 0 when it is exact.
     pub usage_rounding: f64,
+    /// The option that sets how many requests run at once.
+    pub running_limit_option: &'static str,
     /// What the engine calls a preemption.
     pub preemption: &'static str,
     /// The signals it exports.

@@ -48,6 +48,7 @@ pub(super) static SGLANG: Engine = Engine {
     gauges_setting: "start the server with --enable-metrics",
     // `token_usage` is rounded to two decimals.
     usage_rounding: 0.005,
+    running_limit_option: "--max-running-requests",
     preemption: "retraction",
     metrics: &[
         scheduler(Signal::Running, &["sglang:num_running_reqs"]),

@@ -34,6 +34,7 @@ pub(super) static VLLM: Engine = Engine {
     gauges_stay: false,
     gauges_setting: "start the server without --disable-log-stats",
     usage_rounding: 0.0,
+    running_limit_option: "--max-num-seqs",
     preemption: "preemption",
     metrics: &[
         metric(Signal::Running, &["vllm:num_requests_running"]),

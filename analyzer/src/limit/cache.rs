@@ -2,6 +2,7 @@
 
 use super::{Limit, SATURATED, Tone};
 use crate::boot::facts::BootFacts;
+use crate::client::ClientResult;
 use crate::engine::Signal;
 use crate::evidence::{Requested, Scope, Source};
 use crate::number::{count, percent};
@@ -275,15 +276,9 @@ fn hybrid(scope: &Scope<'_>, facts: Option<&BootFacts>, pool: Option<&Pool>) -> 
 /// Tokens of the mean request: by the load tool, else by the server.
 fn request(scope: &Scope<'_>) -> Option<Request> {
     let mean = |tokens: f64, requests: f64| (requests > 0.0).then(|| tokens / requests);
-    if let Some(result) = scope.point.result.as_ref()
-        && let (Some(prompt), Some(output)) = (result.input_tokens, result.output_tokens)
-    {
-        let completed = result.completed as f64;
-        return Some(Request {
-            prompt: mean(prompt as f64, completed)?,
-            output: mean(output as f64, completed)?,
-            from: "the load tool's result, on average",
-        });
+    let told = scope.point.result.as_ref().and_then(ClientResult::mean_tokens);
+    if let Some((prompt, output)) = told {
+        return Some(Request { prompt, output, from: "the load tool's result, on average" });
     }
     let total = |signal| scope.counter(signal).ok().map(|counted| counted.total);
     let finished = total(Signal::Finished)?;

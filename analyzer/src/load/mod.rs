@@ -112,9 +112,14 @@ fn running_limit(log: &Log) -> Option<RunningLimit> {
     let facts = &log.server.facts;
     let limit = facts.running_limit.as_ref()?.value;
     let replicas = facts.data_parallel.as_ref().map_or(1, |replicas| replicas.value);
-    let why = match &facts.running_limit_reason {
-        Some(reason) => format!("its running limit, capped {}", reason.value),
-        None => "its running limit".into(),
+    let asked = facts.running_limit_asked.as_ref().is_some_and(|asked| asked.value == limit);
+    let option = facts.engine.and_then(Engine::named).map(|engine| engine.running_limit_option);
+    let why = match (&facts.running_limit_reason, option) {
+        (Some(reason), _) => format!("its running limit, capped {}", reason.value),
+        (None, Some(option)) if asked && !option.is_empty() => {
+            format!("its running limit, {option}")
+        }
+        (None, _) => "its running limit".into(),
     };
     Some(RunningLimit { requests: (limit * replicas) as f64, why })
 }
@@ -181,16 +186,11 @@ pub(crate) fn log(path: &Path, engine: Option<&'static Engine>) -> Result<Log, I
 fn result(path: &Path) -> Result<ClientResult, InputError> {
     let text = String::from_utf8_lossy(&bytes(path)?).into_owned();
     ClientResult::parse(&text).map_err(|what| {
-        if is_cut(text.as_bytes()) {
+        if crate::client::is_cut(&text) {
             return InputError::cut(path);
         }
         InputError::unusable(path, what, "give the JSON file that the load tool saves")
     })
-}
-
-/// True for JSON that ends inside a value, or holds none.
-fn is_cut(json: &[u8]) -> bool {
-    serde_json::from_slice::<serde::de::IgnoredAny>(json).is_err_and(|error| error.is_eof())
 }
 
 /// What was read of a file. One whose writer was stopped is as good as none, and noted: the others
@@ -206,5 +206,27 @@ fn unless_cut<T>(
             Ok(None)
         }
         read => read,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_was_asked_for_is_named_by_its_option() {
+        let why = |text: &str| {
+            let server = boot::read(text.as_bytes(), None).unwrap();
+            let log = Log { name: "boot.log".into(), bytes: 0, server, times: Vec::new() };
+            running_limit(&log).map(|limit| (limit.requests, limit.why))
+        };
+        let vllm = "(APIServer pid=1) INFO 08-19 11:58:01 [utils.py:233] non-default args: {'model': '/m', 'max_num_seqs': 16}\n";
+        assert_eq!(why(vllm), Some((16.0, "its running limit, --max-num-seqs".into())));
+        assert_eq!(
+            why(
+                "(APIServer pid=1) INFO 08-19 11:58:01 [utils.py:233] non-default args: {'model': '/m'}\n"
+            ),
+            None
+        );
     }
 }

@@ -186,8 +186,8 @@ fn in_force(run: &Run, facts: Option<&BootFacts>, default: u64) -> Option<Size> 
 /// empty.
 fn waste(run: &Run, block: u64) -> Option<(f64, f64)> {
     let result = run.points.iter().find_map(|point| point.result.as_ref())?;
-    let total = result.input_tokens? + result.output_tokens?;
-    let mean = total as f64 / result.completed.max(1) as f64;
+    let (prompt, output) = result.mean_tokens()?;
+    let mean = prompt + output;
     let held = (mean / block as f64).ceil() * block as f64;
     (held > 0.0 && mean > 0.0).then(|| (mean, (held - mean) / held))
 }

@@ -53,7 +53,7 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     // Without it, nothing that is absent below can be told from zero.
     let finished = scope.counter(Signal::Finished)?.total;
     let dropped = dropped(scope);
-    let total: f64 = dropped.iter().map(|(_, n)| n).sum();
+    let total = dropped.iter().fold(0.0, |total, (_, n)| total + n);
     let words: Vec<String> =
         dropped.iter().map(|(what, n)| format!("{what} {}", count(*n))).collect();
     let words = words.join(", ");

@@ -17,8 +17,8 @@ tripwire! {
     /// a median time to first token of 0; completed requests and not one output token; tokens between
     /// which no time passed; a mean time to first token that is all of the latency of answers with many
     /// tokens, which then came in one piece; a second count of the tool's own that finds less than nine
-    /// tenths of the tokens; percentiles that fall; a duration below 0; a throughput that is not tokens
-    /// divided by duration. Each is a failure, named with its likely cause. Times to the first token and
+    /// tenths of the tokens; percentiles that fall; a duration of 0 or less; a rate that is not the
+    /// requests, the output tokens or all tokens divided by the duration. Each is a failure, named with its likely cause. Times to the first token and
     /// between tokens count only where the load asked for streams. Where the file and the table say
     /// different things, that is said and changes nothing else.
     ///
@@ -45,7 +45,7 @@ tripwire! {
         /// Part of its own output tokens that a tool must find again when it counts the text. Runs
         /// without a fault find 99% or more: merging across chunk borders costs the rest.
         COUNTED_AGAIN = 0.9;
-        /// Part by which throughput times duration may miss the tokens: both are rounded for print.
+        /// Part by which a rate times the duration may miss what was counted: both are rounded for print.
         ROUNDING = 0.01;
         /// Output tokens a request from which the first cannot take all the time.
         MANY_TOKENS = 8.0;
@@ -78,15 +78,17 @@ fn figures(result: &ClientResult, streams: bool) -> Result<Verdict, Missing> {
         return Ok(Verdict::pass("no request completed: there are no figures to hold"));
     }
     type Check = fn(&ClientResult) -> Impossible;
-    let checks: [(Check, bool); 8] = [
+    let checks: [(Check, bool); 10] = [
         (first_token_zero, streams),
         (no_tokens, true),
         (counted_again, true),
         (no_time_between, streams),
         (all_in_first, streams),
         (order, true),
-        (backwards, true),
+        (no_time, true),
         (rate, true),
+        (request_rate, true),
+        (total_rate, true),
     ];
     let found: Vec<(&'static str, String)> = checks
         .iter()
@@ -222,26 +224,66 @@ fn percentiles<'a>(result: &'a ClientResult, metric: &str) -> Vec<(f64, &'a str,
     known
 }
 
-fn backwards(result: &ClientResult) -> Impossible {
-    let duration = result.duration_s.filter(|duration| *duration < 0.0)?;
-    Some(("duration", format!("the load took {} s", grouped(duration, 2))))
+fn no_time(result: &ClientResult) -> Impossible {
+    // A table shows less than half of a hundredth as none.
+    let shown_as_none = |duration: f64| duration == 0.0 && result.rounding() > 0.0;
+    let none = |duration: &f64| *duration <= 0.0 && !shown_as_none(*duration);
+    let duration = result.duration_s.filter(none)?;
+    let text = format!(
+        "the load took {} s (duration) for {}",
+        grouped(duration, 2),
+        plural(result.completed as f64, "completed request")
+    );
+    Some(("duration", text))
 }
 
 fn rate(result: &ClientResult) -> Impossible {
-    let (told, duration) = (result.output_tokens? as f64, result.duration_s?);
-    let rate = result.output_throughput?;
+    let told = result.output_tokens? as f64;
+    let (rate, counted) = over_time(result, result.output_throughput, told, result.rounding())?;
+    let text = format!(
+        "{} tokens/s over {} output tokens, not {}",
+        grouped(rate, 1),
+        counted,
+        count(told)
+    );
+    Some(("output_throughput", text))
+}
+
+fn request_rate(result: &ClientResult) -> Impossible {
+    let told = result.completed as f64;
+    let (rate, counted) = over_time(result, result.request_throughput, told, HUNDREDTH)?;
+    let text =
+        format!("{} requests/s over {} requests, not {}", grouped(rate, 2), counted, count(told));
+    Some(("request_throughput", text))
+}
+
+fn total_rate(result: &ClientResult) -> Impossible {
+    let told = (result.input_tokens? as f64) + (result.output_tokens? as f64);
+    let (rate, counted) = over_time(result, result.total_throughput, told, HUNDREDTH)?;
+    let text = format!(
+        "{} tokens/s in all over {} prompt and output tokens, not {}",
+        grouped(rate, 1),
+        counted,
+        count(told)
+    );
+    Some(("total_throughput", text))
+}
+
+/// Half of the last of two decimals.
+const HUNDREDTH: f64 = 0.005;
+
+/// A rate whose product with the duration is not what was counted, and that product in words.
+fn over_time(
+    result: &ClientResult,
+    rate: Option<f64>,
+    told: f64,
+    rounding: f64,
+) -> Option<(f64, String)> {
+    let (rate, duration) = (rate?, result.duration_s?);
     let counted = Some(rate * duration).filter(|counted| counted.is_finite())?;
-    let slack = told * ROUNDING + rate * 0.01 + duration * result.rounding();
-    ((counted - told).abs() > slack).then(|| {
-        let text = format!(
-            "{} tokens/s over {} s are {} output tokens, not {}",
-            grouped(rate, 1),
-            grouped(duration, 2),
-            count(counted.round()),
-            count(told)
-        );
-        ("output_throughput", text)
-    })
+    let slack = told * ROUNDING + rate * 0.01 + duration * rounding;
+    ((counted - told).abs() > slack)
+        .then(|| (rate, format!("{} s are {}", grouped(duration, 2), count(counted.round()))))
 }
 
 #[cfg(test)]
@@ -339,6 +381,47 @@ Namespace(backend='sglang', disable_stream=True, max_concurrency=4)
 "#,
             status: Status::Fail,
             says: &["the load took -4.00 s"],
+        },
+        Case {
+            name: "no time at all",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":4,"completed":4,"total_output_tokens":400,"duration":0.0,"output_throughput":null}
+"#,
+            status: Status::Fail,
+            says: &["the load took 0.00 s (duration) for 4 completed requests"],
+        },
+        Case {
+            name: "a request rate that is not requests by duration",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":40,"completed":40,"total_output_tokens":400,"duration":4.0,
+"output_throughput":100.0,"request_throughput":12.5}
+"#,
+            status: Status::Fail,
+            says: &["12.50 requests/s over 4.00 s are 50 requests, not 40"],
+        },
+        Case {
+            name: "a rate of all tokens that is not theirs",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":40,"completed":40,"total_input_tokens":800,"total_output_tokens":400,
+"duration":4.0,"output_throughput":100.0,"request_throughput":10.0,"total_token_throughput":200.0}
+"#,
+            status: Status::Fail,
+            says: &[
+                "200.0 tokens/s in all over 4.00 s are 800 prompt and output tokens, not 1,200",
+            ],
+        },
+        Case {
+            name: "rates cut to two decimals",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":40,"completed":40,"total_input_tokens":800,"total_output_tokens":400,
+"duration":1023.0,"output_throughput":0.391,"request_throughput":0.04,"total_token_throughput":1.17}
+"#,
+            status: Status::Pass,
+            says: &["40 requests fit"],
         },
         Case {
             name: "a rate that is not tokens by duration",
