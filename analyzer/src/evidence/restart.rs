@@ -2,6 +2,7 @@
 
 use super::recording::Column;
 use super::{Edges, Recording, Source};
+use inferlint_schema::engine as identity;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,8 +59,11 @@ impl Restarted {
             return found;
         }
         let replica = source.engine.and_then(|engine| engine.replica_label);
-        // Gauges of several processes carry the id of the one that wrote them.
-        for (what, label) in [("replica", replica), ("process", Some("pid"))] {
+        // Gauges of several processes carry the id of the one that wrote them, and all series the
+        // name of the one model that a server serves.
+        for (what, label) in
+            [("replica", replica), ("process", Some("pid")), ("model", Some("model_name"))]
+        {
             if let Some(found) = label.and_then(|label| vanished(source, begin, end, what, label)) {
                 return found;
             }
@@ -68,9 +72,14 @@ impl Restarted {
             return found;
         }
         let full = &source.full;
-        if full.columns().iter().any(|column| is_stamp(&column.series.name)) {
+        let own = |what: fn(&Recording, &str) -> bool| {
+            full.columns()
+                .iter()
+                .any(|column| is_own(source, column) && what(full, &column.series.name))
+        };
+        if own(|_, name| is_stamp(name)) {
             Self::No("start times")
-        } else if full.columns().iter().any(|column| is_counter(full, &column.series.name)) {
+        } else if own(is_counter) {
             Self::No("counters")
         } else {
             Self::Unknown
@@ -90,6 +99,17 @@ fn is_stamp(name: &str) -> bool {
     name == "process_start_time_seconds" || name.ends_with("_created")
 }
 
+/// Whether a series is the server's: its engine's, its process's or its web framework's. One exposition
+/// may hold those of others too (a node's exporter, a router), which live longer or shorter.
+fn is_own(source: &Source, column: &Column) -> bool {
+    let Some(engine) = source.engine.and_then(|engine| identity::by_name(engine.name)) else {
+        return true;
+    };
+    let name = column.series.name.as_str();
+    engine.prefixes.iter().any(|prefix| name.starts_with(prefix))
+        || ["process_", "http_"].iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// A series that only grows while its server lives. A gauge may end in `_count` too (SGLang's
 /// `routing_key_running_req_count`); a histogram's count has its sum beside it.
 fn is_counter(readings: &Recording, name: &str) -> bool {
@@ -104,7 +124,7 @@ fn swapped(source: &Source, begin: usize, end: usize) -> Option<String> {
     if source.timed && source.full.time(end)? < source.full.time(begin)? {
         return Some("by its time the reading after the load is the older one".into());
     }
-    let (column, ..) = falls(&source.full, begin, end).find(|(column, ..)| {
+    let (column, ..) = falls(source, &source.full, begin, end).find(|(column, ..)| {
         let base = column.series.name.trim_end_matches("_total").trim_end_matches("_count");
         source.full.named(&format!("{base}_created")).any(|created| {
             let stayed = created.at(begin).is_some() && created.at(begin) == created.at(end);
@@ -116,7 +136,7 @@ fn swapped(source: &Source, begin: usize, end: usize) -> Option<String> {
 
 /// Start times that return to an earlier value, or addresses that alternate.
 fn several(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
-    for column in source.full.columns().iter().filter(|c| is_stamp(&c.series.name)) {
+    for column in stamps(source) {
         let values: Vec<f64> = column.between(begin, end).map(|(_, value)| value).collect();
         if returns(&values) {
             return Some(Restarted::Several(format!(
@@ -142,10 +162,15 @@ fn returns<T: PartialEq>(values: &[T]) -> bool {
     })
 }
 
+/// The series of start times of the server's own.
+fn stamps(source: &Source) -> impl Iterator<Item = &Column> {
+    source.full.columns().iter().filter(|c| is_stamp(&c.series.name) && is_own(source, c))
+}
+
 fn moved_stamps(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
     let mut first: Option<(usize, String)> = None;
     let mut series = 0;
-    for column in source.full.columns().iter().filter(|c| is_stamp(&c.series.name)) {
+    for column in stamps(source) {
         let mut values = column.between(begin, end);
         let Some((_, old)) = values.next() else { continue };
         if let Some((reading, new)) = values.find(|(_, value)| *value != old) {
@@ -178,7 +203,8 @@ fn vanished(
     label: &str,
 ) -> Option<Restarted> {
     let replicas = |i: usize| -> BTreeSet<&str> {
-        let there = source.full.columns().iter().filter(|column| column.at(i).is_some());
+        let own = source.full.columns().iter().filter(|column| is_own(source, column));
+        let there = own.filter(|column| column.at(i).is_some());
         there.filter_map(|column| column.series.label(label)).collect()
     };
     let gone = replicas(begin).difference(&replicas(end)).next().map(ToString::to_string)?;
@@ -188,12 +214,14 @@ fn vanished(
 
 /// Counters that fell, each with the first reading that shows it, the value before and then. Sums
 /// over several writers' files may differ in their last bit: that is no fall.
-fn falls(
-    readings: &Recording,
+fn falls<'a>(
+    source: &'a Source,
+    readings: &'a Recording,
     begin: usize,
     end: usize,
-) -> impl Iterator<Item = (&Column, usize, f64, f64)> {
-    let counters = readings.columns().iter().filter(|c| is_counter(readings, &c.series.name));
+) -> impl Iterator<Item = (&'a Column, usize, f64, f64)> {
+    let own = readings.columns().iter().filter(|column| is_own(source, column));
+    let counters = own.filter(|c| is_counter(readings, &c.series.name));
     counters.filter_map(move |column| {
         let values: Vec<(usize, f64)> = column.between(begin, end).collect();
         values.windows(2).find_map(|pair| match *pair {
@@ -210,7 +238,7 @@ const SUM_NOISE: f64 = 1e-9;
 
 fn fallen_counters(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
     let full = &source.full;
-    let fallen: Vec<_> = falls(full, begin, end).collect();
+    let fallen: Vec<_> = falls(source, full, begin, end).collect();
     let first = fallen.iter().min_by_key(|(_, reading, ..)| *reading);
     if let Some((column, reading, old, new)) = first {
         let how = format!("{} fell from {old:.0} to {new:.0}", column.series.name);
@@ -218,7 +246,8 @@ fn fallen_counters(source: &Source, begin: usize, end: usize) -> Option<Restarte
         return Some(Restarted::Yes(Restart { at, how, series: fallen.len() }));
     }
     let summed = source.summed.as_ref()?;
-    let (column, reading, old, new) = falls(summed, 0, summed.len().checked_sub(1)?).next()?;
+    let (column, reading, old, new) =
+        falls(source, summed, 0, summed.len().checked_sub(1)?).next()?;
     let how = format!("{} fell from {old:.0} to {new:.0}", column.series.name);
     Some(Restarted::Yes(Restart { at: summed.time(reading), how, series: 1 }))
 }
@@ -310,13 +339,53 @@ mod tests {
 
     #[test]
     fn a_replica_that_vanishes_is_a_restart() {
-        let (both, one) =
-            ([("a{engine=\"0\"}", 1.0), ("a{engine=\"1\"}", 1.0)], [("a{engine=\"0\"}", 1.0)]);
+        let (both, one) = (
+            [("vllm:a{engine=\"0\"}", 1.0), ("vllm:a{engine=\"1\"}", 1.0)],
+            [("vllm:a{engine=\"0\"}", 1.0)],
+        );
         let mut source = source(&[&both, &one]);
         source.engine = crate::engine::Engine::named("vllm");
         let edges = Edges { begin: Some(0), end: Some(1) };
         let Restarted::Yes(found) = Restarted::between(&source, edges) else { panic!("restart") };
         assert_eq!(found.how, "replica engine=1 vanished");
+    }
+
+    fn vllm(readings: &[&[(&str, f64)]]) -> Restarted {
+        let mut source = source(readings);
+        source.engine = crate::engine::Engine::named("vllm");
+        Restarted::between(&source, Edges { begin: Some(0), end: Some(readings.len() - 1) })
+    }
+
+    #[test]
+    fn what_others_export_beside_it_tells_nothing_of_the_server() {
+        let own = ("vllm:generation_tokens_total", 5.0);
+        for (early, late) in [
+            (("node_network_receive_bytes_total", 9.0), ("node_network_receive_bytes_total", 1.0)),
+            (("kube_pod_created", 100.0), ("kube_pod_created", 900.0)),
+            (("DCGM_FI_DEV_GPU_UTIL{pid=\"7\"}", 1.0), ("DCGM_FI_DEV_GPU_UTIL{pid=\"9\"}", 1.0)),
+        ] {
+            let found = vllm(&[&[own, early], &[own, late]]);
+            assert_eq!(found, Restarted::No("counters"), "{late:?}");
+        }
+        for (early, late) in [
+            (("http_requests_total", 9.0), ("http_requests_total", 1.0)),
+            (("process_start_time_seconds", 7.0), ("process_start_time_seconds", 8.0)),
+        ] {
+            let found = vllm(&[&[own, early], &[own, late]]);
+            assert!(matches!(found, Restarted::Yes(_)), "{late:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn another_model_is_another_server() {
+        let (old, new) = (
+            "vllm:prompt_tokens_created{model_name=\"a\"}",
+            "vllm:prompt_tokens_created{model_name=\"b\"}",
+        );
+        let Restarted::Yes(found) = vllm(&[&[(old, 100.0)], &[(new, 900.0)]]) else {
+            panic!("restart")
+        };
+        assert_eq!(found.how, "model model_name=a vanished");
     }
 
     #[test]

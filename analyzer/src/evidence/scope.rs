@@ -6,6 +6,7 @@ use super::{
 use crate::client::ClientResult;
 use crate::engine::{Engine, Metric, Pick, Release, Signal};
 use crate::failure::Aside;
+use crate::number::grouped;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One load point and one group of replicas of one run.
@@ -215,6 +216,7 @@ impl<'a> Scope<'a> {
         for (edges, source) in self.edges()? {
             let found = Series::of(source, &source.full, signal)?;
             metric = found.name;
+            found.kept(edges)?;
             let (old, new) = (found.at(edges.0), found.at(edges.1));
             for (name, values) in old.iter().zip(&new).map(|((n, a), (_, b))| (n, (a, b))) {
                 match values {
@@ -356,7 +358,6 @@ impl<'a> Scope<'a> {
 
     /// Why no source of an engine is there: nothing was read, or nothing of it.
     fn no_metrics(&self) -> String {
-        let is_server = |source: &Source| SERVER_ROLES.contains(&source.role.as_str());
         let mut servers = self.run.sources.iter().filter(|source| is_server(source));
         let read = servers.any(|source| !source.full.is_empty());
         match self.run.engine.filter(|_| read) {
@@ -386,6 +387,7 @@ impl<'a> Scope<'a> {
             if from >= to {
                 return Err(no_samples());
             }
+            found.is_share(from, to)?;
             let summed = source.summed.is_some();
             match &mut track {
                 None => track = Some(found.track(self, source, recording, from, to, summed)),
@@ -446,7 +448,9 @@ impl<'a> Scope<'a> {
         // 0 and less is how some tools write that there is no limit.
         let (asked, from) =
             asked.into_iter().find_map(|(n, from)| Some((n.filter(|n| *n >= 1.0)?, from)))?;
-        let prompts = number("num_prompts").or_else(|| result?.num_prompts.map(|n| n as f64));
+        // The option may name more prompts than the data set had.
+        let sent = result.and_then(|result| result.num_prompts).map(|n| n as f64);
+        let prompts = sent.or_else(|| number("num_prompts"));
         let prompts = prompts.filter(|n| *n >= 1.0);
         match prompts {
             Some(prompts) if prompts < asked => {
@@ -479,8 +483,18 @@ impl<'a> Scope<'a> {
 
     /// Whether the servers of the group were replaced during the point.
     pub fn restarts(&self) -> Vec<(&'a Source, Restarted)> {
-        self.sources().map(|(edges, source)| (source, Restarted::between(source, edges))).collect()
+        let of_engine = self.sources().map(|(edges, source)| (source, edges));
+        // Without its statistics a server still exports when its process began.
+        let edges = self.point.edges.iter().copied();
+        let any = self.run.sources.iter().zip(edges).filter(|(s, _)| is_server(s));
+        let any = any.filter(|_| self.group.sources.is_empty());
+        let all = of_engine.chain(any);
+        all.map(|(source, edges)| (source, Restarted::between(source, edges))).collect()
     }
+}
+
+fn is_server(source: &Source) -> bool {
+    SERVER_ROLES.contains(&source.role.as_str())
 }
 
 /// Gaps by which lines of a log are lost.
@@ -643,6 +657,42 @@ impl<'a> Series<'a> {
             && !self.engine.set_together(self.metric.signal).any(is_there)
             && !self.metric.not_in.as_ref().is_some_and(|old| is_of(self.recording, old));
         speaks_for_it.then_some(0.0)
+    }
+
+    /// That a share of the KV cache in use is one: a gauge that reads 97 counts something else, and its
+    /// low readings are no shares either.
+    fn is_share(&self, from: usize, to: usize) -> Result<(), Missing> {
+        let columns = self.replicas.values().flatten();
+        let columns = columns.filter_map(|&column| self.recording.columns().get(column));
+        let values =
+            columns.flat_map(|column| column.between(from, to - 1)).map(|(_, value)| value);
+        let most = values.fold(0.0, f64::max);
+        if self.metric.signal == Signal::KvUsage
+            && most.is_finite()
+            && !self.metric.signal.allows(most)
+        {
+            return Err(Missing::lack(format!(
+                "{} reads up to {}: it is no share of the KV cache, which is 0 to 1",
+                self.name,
+                grouped(most, 1)
+            )));
+        }
+        Ok(())
+    }
+
+    /// That every series of it that was there at the first edge is there at the last: a counter keeps
+    /// its series as long as its server lives, and without one of them the sum is not smaller but
+    /// unknown.
+    fn kept(&self, edges: (usize, usize)) -> Result<(), Missing> {
+        let columns = self.replicas.values().flatten();
+        let mut columns = columns.filter_map(|&column| self.recording.columns().get(column));
+        let gone = columns.find(|c| c.at(edges.0).is_some() && c.at(edges.1).is_none());
+        gone.map_or(Ok(()), |column| {
+            Err(Missing::lack(format!(
+                "the reading after the load lacks a series of {} that the one before has: was it cut?",
+                column.series.name
+            )))
+        })
     }
 
     fn at(&self, i: usize) -> Vec<(String, Option<f64>)> {

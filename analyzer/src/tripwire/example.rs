@@ -5,7 +5,8 @@
 //! `output`, `log`, `kernel`, `exit` and `params` (one `key=value` a line) are the load tool's
 //! result, its output, the server's log, the kernel's, the server's exit status and what was asked
 //! of the load. `summed` turns the timed readings into a recording of sums over all replicas. The
-//! load command runs from the first timed reading to the last, or as `command FROM TO` says.
+//! load command runs from the first timed reading to the last, or as `command FROM TO` says;
+//! `no command` forgets it.
 //! `processes` is a saved process table, `gate WHEN clear|unread` a look at the GPUs whose reason
 //! follows, and `epoch SECONDS EDGE RUNG [KEY=VALUE]…` a lifetime of the server that begins or ends.
 //! `tree PID START_TICKS ARGV…` is a process of the server that was started, and `clock SECONDS` the
@@ -69,7 +70,7 @@ pub(crate) fn run(text: &str) -> Run {
     let mut summed = None;
     let mut edges = Edges::default();
     let mut t = 0;
-    let (mut output, mut command) = (None, None);
+    let (mut output, mut command, mut known_command) = (None, None, true);
     // A table that a load tool prints has `== ` in its title.
     for section in format!("\n{text}").replace("\n== ", "\n\0").split('\0').skip(1) {
         let (title, body) = section.split_once('\n').unwrap_or((section, ""));
@@ -108,6 +109,7 @@ pub(crate) fn run(text: &str) -> Run {
                 let seconds: u64 = title.split(' ').nth(1).unwrap().parse().unwrap();
                 run.wall_ns = Some(seconds * 1_000_000_000);
             }
+            "no command" => known_command = false,
             "summed" => summed = Some(Recording::default()),
             reading => {
                 update(&mut series, body);
@@ -145,7 +147,7 @@ pub(crate) fn run(text: &str) -> Run {
     }
     let of_log = run.logs.iter().find_map(|log| log.server.facts.engine);
     run.engine = run.engine.or_else(|| of_log.and_then(Engine::named));
-    point.command = command.or(point.command);
+    point.command = command.or(point.command).filter(|_| known_command);
     run.points.push(point);
     if let Some(output) = output {
         crate::load::output(&output, &mut run);

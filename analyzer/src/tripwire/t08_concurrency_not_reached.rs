@@ -225,7 +225,11 @@ fn cause(scope: &Scope<'_>, running: &Track, peak: f64, asked: f64) -> Cause {
         },
         Some(open) if open < asked => Cause {
             key: "client",
-            text: format!("the client never had more than {} open", plural(open, "request")),
+            text: format!(
+                "the client never had more than {} open{}",
+                plural(open, "request"),
+                rate(scope)
+            ),
             open,
         },
         Some(_) => Cause {
@@ -237,6 +241,14 @@ fn cause(scope: &Scope<'_>, running: &Track, peak: f64, asked: f64) -> Cause {
             Cause { key: "unknown", text: "nothing recorded says why".into(), ..Cause::default() }
         }
     }
+}
+
+/// The rate that the load tool was told to send at, in words: with it the concurrency asked for is an
+/// upper bound.
+fn rate(scope: &Scope<'_>) -> String {
+    let asked = scope.point.params.get("rate").and_then(|rate| rate.parse::<f64>().ok());
+    let rate = asked.or_else(|| scope.result().ok()?.rate).filter(|rate| rate.is_finite());
+    rate.map_or_else(String::new, |rate| format!(", it was to send {} a second", grouped(rate, 1)))
 }
 
 /// Highest KV use of any replica, and most requests waiting, over the samples with both a full cache
@@ -419,6 +431,44 @@ vllm:num_requests_running 8
 "#,
             status: Status::Fail,
             says: &["at most 9 of 64", "client never had more than 11 requests open"],
+        },
+        Case {
+            name: "a client that was told a rate",
+            evidence: r#"
+== result
+{"backend": "vllm", "num_prompts": 500, "completed": 500, "max_concurrency": 64, "request_rate": 3.5}
+== before
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+== 0
+vllm:num_requests_running 9
+== 1
+vllm:num_requests_running 8
+== 2
+vllm:num_requests_running 9
+== 3
+vllm:num_requests_running 8
+== after
+"#,
+            status: Status::Fail,
+            says: &["more than 9 requests open, it was to send 3.5 a second"],
+        },
+        Case {
+            name: "a data set with fewer prompts than the option says",
+            evidence: r#"
+== params
+concurrency=32
+num_prompts=1000
+== result
+{"backend": "vllm", "num_prompts": 1000, "completed": 7, "failed": 1}
+== before
+vllm:num_requests_running 0
+== 0
+vllm:num_requests_running 8
+== after
+"#,
+            status: Status::Pass,
+            says: &["8 of 8"],
         },
         Case {
             name: "a full cache, not looked at for most of the load",

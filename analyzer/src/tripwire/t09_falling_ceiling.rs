@@ -25,7 +25,8 @@ tripwire! {
     /// its output.
     ///
     /// # When it cannot tell
-    /// No samples, samples that miss more than half of the load, no gauge of the KV cache, a recording
+    /// No samples, samples that miss more than half of the load, no gauge of the KV cache or one that is
+    /// no share, a recording
     /// that holds one sum for several replicas, or an engine whose gauges move only when a request
     /// completes (TensorRT-LLM).
     ///
@@ -299,7 +300,7 @@ vllm:kv_cache_usage_perc NaN
 == after
 ",
             status: Status::Unknown,
-            says: &["no sample shows requests running"],
+            says: &["vllm:kv_cache_usage_perc reads up to 97", "no share of the KV cache"],
         },
         Case {
             name: "within the rounding of a two-decimal gauge",

@@ -28,7 +28,7 @@ tripwire! {
     ///
     /// # When it cannot tell
     /// No result file and no table that the load tool printed, no counters of finished requests, a
-    /// reading missing, a restart; or one request too many when nothing tells whether the tool sent a
+    /// reading missing or cut, a restart; or one request too many when nothing tells whether the tool sent a
     /// test request.
     ///
     /// # References
@@ -207,6 +207,20 @@ process_start_time_seconds 7
 "#,
             status: Status::Unknown,
             says: &["no series of vLLM", "--disable-log-stats"],
+        },
+        Case {
+            name: "a reading that was cut among the reasons",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":32,"completed":32,"total_output_tokens":3200}
+== before
+vllm:request_success_total{finished_reason="stop"} 0
+vllm:request_success_total{finished_reason="length"} 9
+== after
+- vllm:request_success_total{finished_reason="length"}
+"#,
+            status: Status::Unknown,
+            says: &["lacks a series of vllm:request_success_total", "was it cut?"],
         },
         Case {
             name: "other traffic",

@@ -13,8 +13,9 @@ tripwire! {
     ///
     /// # How it decides
     /// Between the readings that bound the load: a `*_created` or `process_start_time_seconds` value
-    /// that moved, a counter that fell, a replica or process label that vanished, or another process found at
-    /// the address. Values that alternate are several servers behind one address. A server restarted
+    /// that moved, a counter that fell, a replica, process or model label that vanished, or another
+    /// process found at the address. Of a reading that holds others' metrics too, the engine's series
+    /// count and those of its process and web framework. Values that alternate are several servers behind one address. A server restarted
     /// between two load points is a new lifetime, not a finding.
     ///
     /// # What to do
@@ -52,10 +53,7 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     let of = |name: &str| if several { format!("{name}: ") } else { String::new() };
     for (source, restarted) in &found {
         if let Restarted::Yes(restart) = restarted {
-            let begin = scope.point.command.map_or(0, |(begin, _)| begin);
-            let when = restart
-                .at
-                .map_or(String::new(), |at| format!(" {} into the load", seconds(at - begin, 1)));
+            let when = when(scope, restart.at).unwrap_or_default();
             let more = match restart.series {
                 0 | 1 => String::new(),
                 n => format!(" and {} more series", n - 1),
@@ -101,6 +99,13 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             Ok(Verdict::pass("one lifetime: no counter fell (the server exports no start times)"))
         }
     }
+}
+
+/// How long after the load's beginning: its command's, else its first request's.
+fn when(scope: &Scope<'_>, at: Option<i64>) -> Option<String> {
+    let first = || scope.windows().ok().map(|windows| windows.inner.0);
+    let begin = scope.point.command.map(|(begin, _)| begin).or_else(first)?;
+    Some(format!(" {} into the load", seconds(at? - begin, 1)))
 }
 
 #[cfg(test)]
@@ -158,6 +163,32 @@ vllm:generation_tokens_total 30
 "#,
             status: Status::Fail,
             says: &["fell from 900 to 30"],
+        },
+        Case {
+            name: "some time after the first request, by a clock that began long before",
+            evidence: r#"
+== summed
+== no command
+== before
+vllm:num_requests_running 0
+vllm:generation_tokens_total{engine="0"} 0
+== 1000
+== 1001
+vllm:num_requests_running 4
+vllm:generation_tokens_total 900
+== 1004
+vllm:generation_tokens_total 30
+== after
+- vllm:generation_tokens_total
+"#,
+            status: Status::Fail,
+            says: &["restarted 3.0 s into the load"],
+        },
+        Case {
+            name: "no series of an engine, but of its process",
+            evidence: "== before\nprocess_start_time_seconds 7\n== after\nprocess_start_time_seconds 7\n",
+            status: Status::Pass,
+            says: &["start time"],
         },
         Case {
             name: "alternating",
