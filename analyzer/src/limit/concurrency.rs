@@ -64,9 +64,13 @@ fn rate(scope: &Scope<'_>, busy: Option<f64>) -> Option<String> {
 
 fn average(scope: &Scope<'_>) -> Option<Average> {
     let lags = scope.engine().ok()?.gauges_lag.is_some();
+    // Samples that miss half of the load tell neither its average nor how long it was busy.
     let running = scope.track(Signal::Running).ok().filter(|_| !lags);
+    let running = running.and_then(|running| Some((scope.shown(&running).ok()?, running)));
+    let (missed, running) = running.map_or((String::new(), None), |(m, r)| (m, Some(r)));
     let busy = running.as_ref().and_then(Busy::of);
-    let seconds = busy.map(|busy| busy.seconds);
+    // What was generated in the part that no sample shows is in the counter too.
+    let seconds = busy.map(|busy| busy.seconds).filter(|_| missed.is_empty());
     if let Some((tokens, passes)) = decode_batches(scope) {
         let how = format!(
             "{} tokens in {} decode passes (sglang:realtime_tokens_total, {})",
@@ -77,7 +81,7 @@ fn average(scope: &Scope<'_>) -> Option<Average> {
         return Some(Average { requests: tokens / passes, how, busy: seconds });
     }
     if let (Some(busy), Some(running)) = (busy, running) {
-        let how = format!("{} over {} s busy", running.metric, grouped(busy.seconds, 1));
+        let how = format!("{} over {} s busy{missed}", running.metric, grouped(busy.seconds, 1));
         return Some(Average { requests: busy.mean, how, busy: seconds });
     }
     // Gauges that lag show how many were admitted, not when: the times of the requests do.
@@ -166,6 +170,26 @@ vllm:generation_tokens_total 640
                 "640 output tokens",
                 "320.0 a second",
             ],
+        },
+        Case {
+            name: "samples that miss most of the load",
+            evidence: r"
+== params
+concurrency=8
+== command 0 60
+== before
+vllm:num_requests_running 0
+vllm:generation_tokens_total 0
+== 50
+vllm:num_requests_running 8
+== 51
+== 52
+vllm:num_requests_running 0
+== after
+vllm:generation_tokens_total 6400
+",
+            tone: None,
+            says: &[],
         },
         Case {
             name: "as asked for",
