@@ -25,7 +25,8 @@ tripwire! {
     /// Stop the named processes by pid. Stop a server by its process group, not by its command line.
     ///
     /// # When it cannot tell
-    /// The GPUs could not be read. A host without an NVIDIA GPU, and evidence without a process table
+    /// The GPUs could not be read; or memory is in use that no visible process owns, and a server of
+    /// which the driver names no process may own it, as in a container. A host without an NVIDIA GPU, and evidence without a process table
     /// or a look at the GPUs, are said not to apply.
     ///
     /// # References
@@ -113,6 +114,17 @@ fn on_table(run: &Run, table: &Table) -> Verdict {
     let unowned = table.cards.iter().find(|card| {
         card.used_mib as f64 > FREE_MIB && table.holders_seen && !run.processes.iter().any(held)
     });
+    let servers = run.processes.iter().filter(|p| engine::of_argv(&words(p)).is_some()).count();
+    if let Some(card) = unowned.filter(|_| servers > 0) {
+        // In a container the driver lists no process, or only those of other PID namespaces.
+        return Verdict::unknown(format!(
+            "{} MiB of GPU {} are in use and the driver names no process here: they may be those of \
+             the server in the table, or of another container",
+            count(card.used_mib as f64),
+            card.index
+        ))
+        .with("used_mib", card.used_mib);
+    }
     if let Some(card) = unowned {
         let total = card.total_mib.map_or(String::new(), |n| format!(" of {}", count(n as f64)));
         return Verdict::fail(format!(
@@ -123,7 +135,6 @@ fn on_table(run: &Run, table: &Table) -> Verdict {
         ))
         .with("used_mib", card.used_mib);
     }
-    let servers = run.processes.iter().filter(|p| engine::of_argv(&words(p)).is_some()).count();
     // Holders of memory alone, as the driver lists them, are not all processes.
     if servers == 0
         && !run.processes.iter().all(held)
@@ -237,6 +248,20 @@ pub(super) mod tests {
 ",
             status: Status::Fail,
             says: &["40,000 of 49,140 MiB of GPU 0", "no process here owns them"],
+        },
+        Case {
+            name: "memory of a container whose driver names no process",
+            evidence: "
+== processes
+# ps -eo pid,ppid,stat,args
+    1     0 Ssl  python3 /usr/local/bin/vllm serve /models/m
+   90     1 Sl   VLLM::EngineCore
+# nvidia-smi --query-gpu=index,memory.used,memory.total --format=csv,noheader
+0, 46867 MiB, 49140 MiB
+# nvidia-smi --query-compute-apps=pid,used_memory --format=csv,noheader
+",
+            status: Status::Unknown,
+            says: &["46,867 MiB of GPU 0", "names no process here"],
         },
         Case {
             name: "a server with its workers",

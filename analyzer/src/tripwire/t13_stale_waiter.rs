@@ -214,11 +214,17 @@ fn on_table(run: &Run) -> Result<Verdict, Missing> {
         run.processes.iter().find(|p| p.ports.as_ref().is_some_and(|ports| ports.contains(&port)))
     };
     if let [own] = own.as_slice()
-        && let Some(port) = port(own)
+        && let Some(port) = port(own).or_else(|| default_port(own))
         && let Some(listener) = listener(port)
     {
         if listener.pid == own.pid {
             return Ok(Verdict::pass(format!("process {} listens on port {port}", own.pid)));
+        }
+        if is_below(run, listener, own.pid) {
+            return Ok(Verdict::pass(format!(
+                "process {}, below {}, listens on port {port}",
+                listener.pid, own.pid
+            )));
         }
         return Ok(Verdict::fail(format!(
             "port {port} belongs to another process ({} {}), not to this server ({}): requests go \
@@ -242,6 +248,22 @@ fn on_table(run: &Run) -> Result<Verdict, Missing> {
         }
     }
     Err(Missing::never("the process table does not show who listens on the server's port"))
+}
+
+/// Whether `pid` is an ancestor of the process, by the table.
+fn is_below(run: &Run, process: &Process, pid: u32) -> bool {
+    let mut at = process.ppid;
+    // A forged table may name a loop.
+    for _ in 0..64 {
+        let Some(parent) = at.filter(|parent| *parent != pid) else { break };
+        at = run.processes.iter().find(|process| process.pid == parent).and_then(|p| p.ppid);
+    }
+    at == Some(pid)
+}
+
+/// Where a server listens that is told no port.
+fn default_port(process: &Process) -> Option<u16> {
+    engine::of_argv(&words(process))?.default_ports.first().copied()
 }
 
 /// The port in a server's arguments.
@@ -280,6 +302,38 @@ LISTEN 0 512 127.0.0.1:8080 0.0.0.0:* users:((\"llama\",pid=4100,fd=3))
 ",
             status: Status::Fail,
             says: &["port 8080 belongs to another process (4100 llama-server)"],
+        },
+        Case {
+            name: "another listens where a server listens that is told no port",
+            evidence: "
+== log
+(APIServer pid=100) INFO 08-19 11:58:01 [utils.py:233] non-default args: {'model_tag': '/models/m'}
+(EngineCore pid=150) INFO 08-19 11:58:09 [core.py:118] Initializing a V1 LLM engine (v0.27.1) with config: model='/models/m'
+== processes
+# ps -eo pid,ppid,args
+ 77 1 /opt/other/bin/server
+ 100 1 /opt/venv/bin/python /opt/venv/bin/vllm serve /models/m
+# ss -ltnp
+LISTEN 0 512 0.0.0.0:8000 0.0.0.0:* users:((\"server\",pid=77,fd=3))
+",
+            status: Status::Fail,
+            says: &["port 8000 belongs to another process (77 /opt/other/bin/server)"],
+        },
+        Case {
+            name: "a child of this server listens",
+            evidence: "
+== log
+(APIServer_0 pid=120) INFO 08-19 11:58:01 [utils.py:233] non-default args: {'model_tag': '/models/m', 'api_server_count': 2}
+(EngineCore_DP0 pid=150) INFO 08-19 11:58:09 [core.py:118] Initializing a V1 LLM engine (v0.27.1) with config: model='/models/m'
+== processes
+# ps -eo pid,ppid,args
+ 100 1 /opt/venv/bin/python /opt/venv/bin/vllm serve /models/m --port 8000 --api-server-count 2
+ 120 100 VLLM::APIServer_0
+# ss -ltnp
+LISTEN 0 512 0.0.0.0:8000 0.0.0.0:* users:((\"VLLM::APIServer\",pid=120,fd=3))
+",
+            status: Status::Pass,
+            says: &["process 120, below 100, listens on port 8000"],
         },
         Case {
             name: "this server listens",
