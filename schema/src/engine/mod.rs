@@ -119,8 +119,16 @@ pub fn of_process(argv: &[&str]) -> Option<&'static EngineIdentity> {
 /// its own name already, or is of no engine.
 ///
 /// SGLang's gRPC gateway writes `sglang_…` (smg-project/smg, change 813); exporters that hold names
-/// to `[a-zA-Z_][a-zA-Z0-9_]*` write all colons so. `vllm_router_…` is a router's.
+/// to `[a-zA-Z_][a-zA-Z0-9_]*` write all colons so. Ray's metrics agent puts `ray_` before what an
+/// engine under Ray Serve counts: `ray_vllm:…`, and `ray_vllm_…` since
+/// `vllm/v1/metrics/ray_wrappers.py` replaces the colon. `vllm_router_…` is a router's.
 pub fn own_name(series: &str) -> Option<String> {
+    let of_ray = series.strip_prefix("ray_");
+    if let Some(series) = of_ray {
+        let mut prefixes = ENGINES.iter().flat_map(|engine| engine.prefixes);
+        let own = prefixes.any(|prefix| prefix.ends_with(':') && series.starts_with(prefix));
+        return own_name(series).or_else(|| own.then(|| series.to_owned()));
+    }
     let prefixes = ENGINES.iter().flat_map(|engine| engine.prefixes);
     prefixes.filter_map(|prefix| Some((prefix, prefix.strip_suffix(':')?))).find_map(
         |(prefix, word)| {
@@ -224,6 +232,10 @@ mod tests {
             ("trtllm_num_requests_running", None),
             ("vllm_router_requests_total", None),
             ("vllmx_a", None),
+            ("ray_vllm_num_requests_running", Some("vllm:num_requests_running")),
+            ("ray_vllm:num_requests_running", Some("vllm:num_requests_running")),
+            ("ray_vllm_router_requests_total", None),
+            ("ray_node_cpu_utilization", None),
         ] {
             assert_eq!(own_name(series).as_deref(), own, "{series}");
         }
