@@ -411,6 +411,14 @@ impl Reader {
         }
     }
 
+    /// When a file got what it holds. A script's next load may have begun before its result is
+    /// fetched, and a whole folder of results is fetched at the end.
+    fn written(&self, file: &record::File) -> i64 {
+        let fetched = file.t as i64;
+        let since = |modified: u64| i64::try_from(modified.checked_sub(self.run.wall_ns?)?).ok();
+        file.modified_ns.and_then(since).map_or(fetched, |written| written.min(fetched))
+    }
+
     /// Result files, each with the point it belongs to.
     fn results(&mut self) {
         for (file, body) in std::mem::take(&mut self.files).into_values() {
@@ -420,7 +428,7 @@ impl Reader {
             let text = String::from_utf8_lossy(fresh(&file, &body)).into_owned();
             match ClientResult::parse(&text) {
                 Ok(result) => {
-                    if let Some(point) = self.point_at(file.t as i64) {
+                    if let Some(point) = self.point_at(self.written(&file)) {
                         point.result = Some(result);
                     }
                 }
@@ -641,6 +649,50 @@ mod tests {
         };
         assert_eq!(status("T1"), ["pass", "fail"]);
         assert_eq!(status("T8"), ["pass", "unknown"], "the second has too few samples");
+    }
+
+    #[test]
+    fn a_result_belongs_to_the_load_that_was_under_way_when_it_was_written() {
+        let zero = 100 * S;
+        let result = |id: u32, fetched: u64, written: Option<u64>| {
+            let body = format!(r#"{{"completed": {id}, "num_prompts": 9}}"#).into_bytes();
+            let file = record::File {
+                t: fetched * S,
+                src: None,
+                id,
+                name: "r.json".into(),
+                what: "result".into(),
+                media: None,
+                size: body.len() as u64,
+                size_before: None,
+                sha256: None,
+                modified_ns: written.map(|t| t * S),
+                by: "recorder".into(),
+                part: 0,
+                last: true,
+                cut: None,
+                body: None,
+            };
+            (id, (file, body))
+        };
+        let placed = |files: &[(u32, (record::File, Vec<u8>))]| -> Vec<Option<u64>> {
+            let mut reader = Reader { files: files.iter().cloned().collect(), ..Reader::default() };
+            reader.run.wall_ns = Some(zero);
+            for (begin, end) in [(2, 4), (5, 7)] {
+                let command = Some((begin * S as i64, end * S as i64));
+                reader.run.points.push(Point { command, ..Point::default() });
+            }
+            reader.results();
+            let results = reader.run.points.iter().map(|point| point.result.as_ref());
+            results.map(|result| result.map(|result| result.completed)).collect()
+        };
+        // Fetched when the next load had begun, or both at the end.
+        assert_eq!(placed(&[result(1, 6, Some(104))]), [Some(1), None]);
+        assert_eq!(placed(&[result(1, 9, Some(107)), result(2, 9, Some(104))]), [Some(2), Some(1)]);
+        // Written before the recording began, in its future, or nobody knows when.
+        for written in [Some(99), Some(200), None] {
+            assert_eq!(placed(&[result(1, 6, written)]), [None, Some(1)], "{written:?}");
+        }
     }
 
     #[test]
