@@ -14,8 +14,9 @@ pub struct Cli {
     pub command: Command,
 }
 
-const EXIT: &str = "Exit status: 0 no tripwire failed, 1 one failed (with --strict, or warned), \
-2 none failed and one could not decide, 3 the input could not be read or the call was wrong.";
+const EXIT: &str = "Exit status of check and report: 0 no tripwire failed, 1 one failed (with \
+--strict, or warned), 2 none failed and one could not decide. Of each command: 3 the input could not \
+be read or the call was wrong.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -44,55 +45,78 @@ pub enum Command {
 
 /// Arguments of `check-log`.
 #[derive(Debug, Args)]
+#[command(after_help = CHECK_LOG_EXAMPLES)]
 pub struct CheckLog {
-    /// The server's log, of any size; - reads standard input
+    /// The server's log, of any size, also gzipped; - reads standard input
     #[arg(value_name = "FILE")]
     pub log: PathBuf,
-    /// The server's exit status
+    /// The server's exit status, as a shell tells it: 137 after SIGKILL
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub server_exit: Option<i64>,
     /// The kernel's log (dmesg, journalctl -k)
     #[arg(long, value_name = "FILE")]
     pub kernel_log: Option<PathBuf>,
-    /// The engine that wrote it, where the log does not tell
-    #[arg(long, env = "INFERLINT_ENGINE", value_name = "NAME", value_parser = engine)]
+    /// The engine that wrote it, where the log does not tell: vllm, sglang, trtllm, llamacpp or tgi
+    #[arg(long, env = "INFERLINT_ENGINE", hide_env_values = true, value_name = "NAME", value_parser = engine)]
     pub engine: Option<&'static Engine>,
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }
+
+const CHECK_LOG_EXAMPLES: &str = "Examples:
+  inferlint-analyze check-log server.log
+  docker logs server 2>&1 | inferlint-analyze check-log - --server-exit 137
+
+Exit status: 0 it shows no failure, 1 it shows one, 2 it does not tell, 3 it could not be read or the
+call was wrong.";
 
 /// Arguments of `boot-facts`.
 #[derive(Debug, Args)]
+#[command(after_help = BOOT_FACTS_EXAMPLES)]
 pub struct BootFacts {
-    /// Server logs; - reads standard input
+    /// Server logs, also gzipped; - reads standard input
     #[arg(required = true, value_name = "FILE")]
     pub logs: Vec<PathBuf>,
-    /// The engine that wrote them, where a log does not tell
-    #[arg(long, env = "INFERLINT_ENGINE", value_name = "NAME", value_parser = engine)]
+    /// The engine that wrote them, where a log does not tell: vllm, sglang, trtllm, llamacpp or tgi
+    #[arg(long, env = "INFERLINT_ENGINE", hide_env_values = true, value_name = "NAME", value_parser = engine)]
     pub engine: Option<&'static Engine>,
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }
 
+const BOOT_FACTS_EXAMPLES: &str = "Examples:
+  inferlint-analyze boot-facts server.log
+  inferlint-analyze boot-facts monday.log friday.log --format json
+
+Exit status: 0 the logs were read, whatever they say; 3 one could not be read or the call was wrong.";
+
 /// Arguments of `inspect`.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  inferlint-analyze inspect run.ilb")]
 pub struct Inspect {
-    /// Bundles and run folders
+    /// Bundles (.ilb, also inside .gz or .zip) and run folders
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
 }
 
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
+#[command(after_help = VERIFY_EXAMPLE)]
 pub struct Verify {
-    /// The bundle
+    /// The bundle (.ilb, also inside .gz or .zip)
     pub bundle: PathBuf,
 }
 
+const VERIFY_EXAMPLE: &str = "Example:
+  inferlint-analyze verify run.ilb
+
+Exit status: 0 clean, 1 not clean, 3 it could not be read or is no bundle.";
+
 /// Arguments of `recover`.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  inferlint-analyze recover run.ilb.part run.ilb")]
 pub struct Recover {
     /// The damaged bundle; it is only read
     #[arg(value_name = "IN")]
@@ -107,8 +131,9 @@ pub struct Recover {
 
 /// Arguments of `extract`.
 #[derive(Debug, Args)]
+#[command(after_help = EXTRACT_EXAMPLES)]
 pub struct Extract {
-    /// The bundle
+    /// The bundle (.ilb, also inside .gz or .zip)
     pub bundle: PathBuf,
     /// Only what has one of these texts in its name
     #[arg(value_name = "NAME")]
@@ -118,8 +143,13 @@ pub struct Extract {
     pub output: Option<PathBuf>,
 }
 
+const EXTRACT_EXAMPLES: &str = "Examples:
+  inferlint-analyze extract run.ilb
+  inferlint-analyze extract run.ilb logs/ result.json -o FOLDER";
+
 /// Arguments of `import`.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  inferlint-analyze import run-folder -o run.ilb")]
 pub struct Import {
     /// The run folder: boot.log, before.snapshot.json, after.snapshot.json, run.series.jsonl,
     /// bench.json, load.log, load.json, scrapes.jsonl.gz, procs.jsonl.gz
@@ -151,10 +181,14 @@ const CHECK_EXAMPLES: &str = "Examples:
   inferlint-analyze check run.ilb
   inferlint-analyze check run-folder --requested 32 --format json
   inferlint-analyze check --before before.prom --after after.prom --result bench.json
-  inferlint-analyze check run.ilb --accept T9=\"short outputs on purpose\"";
+  inferlint-analyze check run.ilb --accept T9=\"short outputs on purpose\"
+
+Exit status: 0 no tripwire failed, 1 one failed (with --strict, or warned), 2 none failed and one
+could not decide, 3 the input could not be read or the call was wrong.";
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  inferlint-analyze explain T8 --engine sglang")]
 pub struct Explain {
     /// A tripwire's code or name, e.g. T8 or concurrency-not-reached
     #[arg(required_unless_present = "all")]
@@ -162,8 +196,8 @@ pub struct Explain {
     /// Explain every tripwire
     #[arg(long)]
     pub all: bool,
-    /// Leave out what speaks of other engines only
-    #[arg(long, value_parser = engine)]
+    /// Leave out what speaks of other engines only: vllm, sglang, trtllm, llamacpp or tgi
+    #[arg(long, value_name = "NAME", value_parser = engine)]
     pub engine: Option<&'static Engine>,
 }
 
@@ -188,7 +222,9 @@ pub struct Report {
 const REPORT_EXAMPLES: &str = "Examples:
   inferlint-analyze report run.ilb -o run.html
   inferlint-analyze report run-folder --requested 32
-  inferlint-analyze report prefill.ilb decode.ilb -o run.html";
+  inferlint-analyze report prefill.ilb decode.ilb -o run.html
+
+Exit status: as check has it.";
 
 /// Which tripwires judge, and how strictly.
 #[derive(Debug, Args)]
@@ -210,14 +246,14 @@ pub struct Judging {
 pub enum Format {
     /// For people
     Text,
-    /// One document of the form inferlint.results/1
+    /// For machines: one JSON document, whose form its key schema names
     Json,
 }
 
 /// What is read.
 #[derive(Debug, Args)]
 pub struct Input {
-    /// Bundles (.ilb, also inside .gz) and run folders
+    /// Bundles (.ilb, also inside .gz or .zip) and run folders
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Server log; each further one is another start
@@ -244,15 +280,17 @@ pub struct Input {
     /// The kernel's log (dmesg) around the server's end
     #[arg(long, value_name = "FILE", help_heading = "Loose files")]
     kernel_log: Option<PathBuf>,
-    /// The server's exit status, as a shell tells it
+    /// The server's exit status, as a shell tells it: 137 after SIGKILL
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Loose files")]
     server_exit: Option<i64>,
     /// Requests at once that the load asked for, where nothing recorded tells
-    #[arg(long, value_name = "N", help_heading = "Judging")]
-    requested: Option<f64>,
-    /// The engine this is evidence of; other evidence is refused
-    #[arg(long, env = "INFERLINT_ENGINE", value_name = "NAME", help_heading = "Judging",
-        value_parser = engine)]
+    #[arg(long, value_name = "N", help_heading = "Judging", allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(1..))]
+    requested: Option<u32>,
+    /// The engine this is evidence of: vllm, sglang, trtllm, llamacpp or tgi; other evidence is
+    /// refused
+    #[arg(long, env = "INFERLINT_ENGINE", hide_env_values = true, value_name = "NAME",
+        help_heading = "Judging", value_parser = engine)]
     engine: Option<&'static Engine>,
 }
 
@@ -278,7 +316,7 @@ impl From<Input> for Inputs {
                 kernel_log: input.kernel_log,
                 server_exit: input.server_exit,
             },
-            requested: input.requested,
+            requested: input.requested.map(f64::from),
             engine: input.engine,
         }
     }
@@ -299,6 +337,39 @@ mod tests {
                 let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
                 assert!(!help.is_empty(), "{} {}", sub.get_name(), argument.get_id());
             }
+        }
+    }
+
+    #[test]
+    fn the_help_names_every_engine_and_the_examples_parse() {
+        let mut command = Cli::command();
+        command.build();
+        for sub in command.get_subcommands_mut() {
+            let help = sub.render_long_help().to_string();
+            if let Some(option) = sub.get_arguments().find(|a| a.get_id() == "engine") {
+                let said = option.get_help().map(ToString::to_string).unwrap_or_default();
+                for engine in crate::engine::ENGINES {
+                    assert!(said.contains(engine.name), "{}: {said}", engine.name);
+                }
+            }
+            let examples = help.lines().filter_map(|line| line.split_once("  inferlint-analyze "));
+            for (_, example) in examples {
+                let example = example.replace('"', "");
+                let call = std::iter::once("inferlint-analyze").chain(example.split_whitespace());
+                Cli::try_parse_from(call).unwrap_or_else(|error| panic!("{example}: {error}"));
+            }
+        }
+    }
+
+    #[test]
+    fn how_many_requests_were_asked_for_is_a_whole_number_above_0() {
+        let parse = |n: &str| {
+            Cli::try_parse_from(["inferlint-analyze", "check", "run.ilb", "--requested", n])
+        };
+        assert!(parse("32").is_ok());
+        for n in ["0", "-3", "nan", "inf", "1.5", "x"] {
+            let error = parse(n).unwrap_err().to_string();
+            assert!(error.contains("invalid value"), "{n}: {error}");
         }
     }
 }
