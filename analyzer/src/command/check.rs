@@ -7,7 +7,6 @@ use crate::finding::{Finding, Status};
 use crate::load::{self, Inputs};
 use crate::output::{Judged, exit_status, json, text};
 use crate::tripwire::{self, TRIPWIRES, Tripwire};
-use std::io::IsTerminal;
 
 /// A tripwire that the user waives, with the reason.
 struct Accepted {
@@ -21,7 +20,7 @@ pub(super) fn run(arguments: Check) -> Result<u8, InputError> {
     let runs = load::open(&Inputs::from(arguments.input))?;
     let judged = bench.judge(&runs);
     let output = match arguments.format {
-        Format::Text => text::report(&judged, std::io::stdout().is_terminal()),
+        Format::Text => text::report(&judged, text::Look::of_stdout()),
         Format::Json => format!("{:#}\n", json::document(&judged)),
     };
     super::print(&output)?;

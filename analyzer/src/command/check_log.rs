@@ -6,7 +6,6 @@ use crate::finding::Status;
 use crate::load::{self, Inputs, Loose};
 use crate::output::{Judged, exit_status, json, text};
 use crate::tripwire;
-use std::io::IsTerminal;
 
 pub(super) fn run(arguments: CheckLog) -> Result<u8, InputError> {
     let inputs = Inputs {
@@ -31,7 +30,7 @@ pub(super) fn run(arguments: CheckLog) -> Result<u8, InputError> {
         })
         .collect();
     let output = match arguments.format {
-        Format::Text => text::report(&judged, std::io::stdout().is_terminal()),
+        Format::Text => text::report(&judged, text::Look::of_stdout()),
         Format::Json => format!("{:#}\n", json::document(&judged)),
     };
     super::print(&output)?;

@@ -7,7 +7,7 @@ use crate::load::{self, Inputs};
 use crate::output::{exit_status, text};
 use crate::report;
 use std::fs::{self, OpenOptions};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub(super) fn run(arguments: Report) -> Result<u8, InputError> {
@@ -21,7 +21,7 @@ pub(super) fn run(arguments: Report) -> Result<u8, InputError> {
         super::print(&page)?;
     } else {
         write(&output, &page, arguments.force)?;
-        let verdicts = text::report(&judged, io::stdout().is_terminal());
+        let verdicts = text::report(&judged, text::Look::of_stdout());
         super::print(&format!("{verdicts}report: {}\n", output.display()))?;
     }
     Ok(exit_status(&judged, judging.strict))

@@ -6,9 +6,14 @@ use crate::finding::{Finding, FindingScope, Status};
 use crate::limit;
 use crate::number::count;
 use crate::visible::visible;
+use std::ffi::OsString;
+use std::io::IsTerminal;
 
-/// Columns the text fits in.
+/// Columns the text fits in, where the terminal has as many.
 const WIDTH: usize = 100;
+
+/// Columns below which a terminal may break lines itself: words would stand in a column of their own.
+const NARROWEST: usize = 60;
 
 /// Columns of the status words, aligned.
 const STATUS: usize = 15;
@@ -16,8 +21,37 @@ const STATUS: usize = 15;
 /// Notes that are shown: thousands would push the verdicts off a screen.
 const NOTES: usize = 32;
 
-/// The report. `colour`: the output is a terminal.
-pub fn report(judged: &[Judged<'_>], colour: bool) -> String {
+/// How the text is to look where it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    colour: bool,
+    width: usize,
+}
+
+impl Look {
+    /// For a file, a pipe or a test.
+    pub const PLAIN: Self = Self { colour: false, width: WIDTH };
+
+    /// As it suits standard output.
+    pub fn of_stdout() -> Self {
+        if !std::io::stdout().is_terminal() {
+            return Self::PLAIN;
+        }
+        let columns = terminal_size::terminal_size().map(|(columns, _)| columns.0.into());
+        Self::of_terminal(columns, |name| std::env::var_os(name))
+    }
+
+    /// On a terminal, whose `environment` may ask for no colour (no-color.org).
+    fn of_terminal(columns: Option<usize>, environment: impl Fn(&str) -> Option<OsString>) -> Self {
+        let unwanted = environment("NO_COLOR").is_some_and(|set| !set.is_empty());
+        let unable = environment("TERM").is_some_and(|name| name == "dumb");
+        let width = columns.unwrap_or(WIDTH).clamp(NARROWEST, WIDTH);
+        Self { colour: !unwanted && !unable, width }
+    }
+}
+
+/// The report.
+pub fn report(judged: &[Judged<'_>], look: Look) -> String {
     let mut out = String::new();
     for judged in judged {
         let head = match judged.run {
@@ -28,24 +62,27 @@ pub fn report(judged: &[Judged<'_>], colour: bool) -> String {
             }
             None => "comparison of starts".into(),
         };
-        out += &wrapped("", &head, 2);
+        out += &wrapped("", &head, 2, look.width);
         out.push('\n');
         let mut findings: Vec<&Finding> = judged.findings.iter().collect();
         findings.sort_by_key(|finding| finding.status.rank());
         let codes = findings.iter().map(|f| f.tripwire.len() + 2).max().unwrap_or(0);
         for finding in findings {
-            out += &line(finding, codes, colour);
+            out += &line(finding, codes, look);
         }
-        out += &judged.run.map_or(String::new(), limits);
-        out += &judged.run.map_or(String::new(), |run| notes(&run.notes));
+        if let Some(run) = judged.run {
+            out += &limits(run, look.width);
+            out += &notes(&run.notes, look.width);
+        }
         out += "\n";
         out += &counts(&judged.findings);
     }
     out
 }
 
-fn notes(notes: &[String]) -> String {
-    let mut out: String = notes.iter().take(NOTES).map(|note| wrapped("note: ", note, 6)).collect();
+fn notes(notes: &[String], width: usize) -> String {
+    let shown = notes.iter().take(NOTES);
+    let mut out: String = shown.map(|note| wrapped("note: ", note, 6, width)).collect();
     let left = notes.len().saturating_sub(NOTES);
     if left > 0 {
         out += &format!("note: {} more, all of them with --format json\n", count(left as f64));
@@ -54,19 +91,19 @@ fn notes(notes: &[String]) -> String {
 }
 
 /// What limited the run, under its own head.
-fn limits(run: &Run) -> String {
+fn limits(run: &Run, width: usize) -> String {
     let mut out = String::new();
     for (scope, limit) in limit::of_run(run) {
         if out.is_empty() {
             out += "\nWhat limited this run\n";
         }
         let text = format!("{}{}. {}", names(&scope), limit.title, limit.text);
-        out += &wrapped(&format!("{:<6}", limit.tone.key()), &text, 6);
+        out += &wrapped(&format!("{:<6}", limit.tone.key()), &text, 6, width);
     }
     out
 }
 
-fn line(finding: &Finding, codes: usize, colour: bool) -> String {
+fn line(finding: &Finding, codes: usize, look: Look) -> String {
     let code = format!("{:<codes$}", format!("[{}]", finding.tripwire));
     let words = format!("{:<STATUS$}", finding.status.words());
     let head = format!("{code} {words}  ");
@@ -75,8 +112,8 @@ fn line(finding: &Finding, codes: usize, colour: bool) -> String {
     if let Some(cause) = finding.explained_by {
         text += &format!(" (explained by {cause})");
     }
-    let plain = wrapped(&head, &text, indent);
-    if colour {
+    let plain = wrapped(&head, &text, indent, look.width);
+    if look.colour {
         plain.replacen(words.trim_end(), &coloured(finding.status, words.trim_end()), 1)
     } else {
         plain
@@ -100,8 +137,8 @@ fn coloured(status: Status, words: &str) -> String {
     format!("\u{1b}[{code}m{words}\u{1b}[0m")
 }
 
-/// `head` and the words of `text`, further lines indented, within [`WIDTH`] columns.
-fn wrapped(head: &str, text: &str, indent: usize) -> String {
+/// `head` and the words of `text`, further lines indented, within `width` columns.
+fn wrapped(head: &str, text: &str, indent: usize, width: usize) -> String {
     let mut out = head.to_owned();
     let mut column = head.chars().count();
     let mut first = true;
@@ -109,7 +146,7 @@ fn wrapped(head: &str, text: &str, indent: usize) -> String {
         // Names and paths come from the input.
         let word = visible(word);
         let length = word.chars().count();
-        if !first && column + 1 + length > WIDTH {
+        if !first && column + 1 + length > width {
             out += "\n";
             out += &" ".repeat(indent);
             column = indent;
@@ -161,7 +198,7 @@ mod tests {
             finding("T16", Verdict::pass("fine")),
             finding("T9", Verdict::warn("moved")),
         ];
-        let text = report(&[Judged { run: None, findings }], false);
+        let text = report(&[Judged { run: None, findings }], Look::PLAIN);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[2], "[T16] PASS             fine");
         assert_eq!(lines[3], "[T9]  WARNING          moved");
@@ -178,7 +215,7 @@ mod tests {
              vllm:num_requests_running 8\n== 1\n== after\n",
         );
         let findings = vec![finding("T8", Verdict::pass("8 of 8"))];
-        let text = report(&[Judged { run: Some(&run), findings }], false);
+        let text = report(&[Judged { run: Some(&run), findings }], Look::PLAIN);
         let after =
             text.split_once("8 of 8\n\nWhat limited this run\nok    The load ran").unwrap().1;
         assert!(after.ends_with("busy.\n\n1 passed\n"), "{after}");
@@ -186,7 +223,7 @@ mod tests {
 
     #[test]
     fn notes_without_end_are_counted() {
-        let text = |n: usize| notes(&vec!["odd".to_owned(); n]);
+        let text = |n: usize| notes(&vec!["odd".to_owned(); n], WIDTH);
         assert_eq!(text(2), "note: odd\nnote: odd\n");
         assert_eq!(text(NOTES).lines().count(), NOTES);
         assert!(
@@ -197,14 +234,34 @@ mod tests {
     #[test]
     fn what_hides_or_reorders_does_not_reach_a_terminal() {
         let findings = vec![finding("T1", Verdict::fail("a\u{1b}[2Jb \u{202e}dessap\u{2066}"))];
-        let text = report(&[Judged { run: None, findings }], false);
+        let text = report(&[Judged { run: None, findings }], Look::PLAIN);
         assert!(text.contains("a\\u{1b}[2Jb \\u{202e}dessap\\u{2066}\n"), "{text}");
     }
 
     #[test]
     fn colour_is_only_for_terminals() {
         let judged = || [Judged { run: None, findings: vec![finding("T1", Verdict::fail("x"))] }];
-        assert!(report(&judged(), true).contains("\u{1b}[1;31mTRIPWIRE FAILED\u{1b}[0m  x"));
-        assert!(!report(&judged(), false).contains('\u{1b}'));
+        let of = |name: &'static str, value: &'static str| {
+            Look::of_terminal(None, move |asked| (asked == name).then(|| value.into()))
+        };
+        for look in [of("", ""), of("NO_COLOR", ""), of("TERM", "xterm")] {
+            let text = report(&judged(), look);
+            assert!(text.contains("\u{1b}[1;31mTRIPWIRE FAILED\u{1b}[0m  x"), "{look:?}");
+        }
+        for look in [Look::PLAIN, of("NO_COLOR", "1"), of("TERM", "dumb")] {
+            assert!(!report(&judged(), look).contains('\u{1b}'), "{look:?}");
+        }
+    }
+
+    #[test]
+    fn text_fits_a_narrower_terminal_down_to_a_width_that_can_be_read() {
+        let long = "word ".repeat(40);
+        let judged =
+            [Judged { run: None, findings: vec![finding("T1", Verdict::pass(long.as_str()))] }];
+        for (columns, widest) in [(Some(300), 100), (None, 100), (Some(72), 72), (Some(20), 60)] {
+            let text = report(&judged, Look::of_terminal(columns, |_| Some("dumb".into())));
+            let most = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(most <= widest && most > widest - 6, "{columns:?}: {most}");
+        }
     }
 }
