@@ -1,5 +1,7 @@
 //! End-to-end tests: what needs the real binaries or the whole workspace.
 
+#[cfg(test)]
+mod calls;
 mod crates;
 #[cfg(test)]
 mod seeds;

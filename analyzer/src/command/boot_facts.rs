@@ -15,7 +15,7 @@ pub(super) fn run(arguments: &cli::BootFacts) -> Result<u8, InputError> {
     let mut logs = Vec::new();
     for path in &arguments.logs {
         let log = load::log(&super::log_path(path), arguments.engine)?;
-        logs.push((path.display().to_string(), log.server.facts));
+        logs.push((super::log_name(path), log.server.facts));
     }
     let output = match arguments.format {
         Format::Text => {
@@ -124,6 +124,7 @@ fn text(name: &str, facts: &BootFacts) -> String {
         row("address", address.value.clone(), Some(address.line));
     }
     let ready = match (facts.ready_line, facts.seconds_to_ready) {
+        (None, _) if facts.engine.is_none() => "not known".to_owned(),
         (None, _) => "no".to_owned(),
         (Some(_), None) => "yes".to_owned(),
         (Some(_), Some(seconds)) => format!("{} s after the first line", grouped(seconds, 0)),

@@ -19,7 +19,10 @@ pub(super) fn run(arguments: CheckLog) -> Result<u8, InputError> {
         ..Inputs::default()
     };
     let chosen = [super::check::known("T7")?, super::check::known("T12")?];
-    let runs = load::open(&inputs)?;
+    let mut runs = load::open(&inputs)?;
+    for run in &mut runs {
+        run.name = super::log_name(&arguments.log);
+    }
     let judged: Vec<Judged<'_>> = runs
         .iter()
         .map(|run| {

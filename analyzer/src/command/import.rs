@@ -3,6 +3,7 @@
 //! Everything the folder holds goes in: each saved exposition whole, the six summed numbers where
 //! there are no whole scrapes, logs, the result, the load command and the processes around it.
 
+use super::destination::Destination;
 use crate::cli::Import;
 use crate::client;
 use crate::error::InputError;
@@ -18,7 +19,7 @@ use inferlint_schema::redact::{Masker, Seeds};
 use inferlint_schema::{limits, prom, version};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -30,30 +31,18 @@ pub(super) fn run(arguments: &Import) -> Result<u8, InputError> {
     let folder = Folder::open(&arguments.folder)?;
     let records = Records::of(&folder)?;
     let count = records.list.len();
-    write(&arguments.output, arguments.force, records)?;
+    let read: Vec<PathBuf> = folder.files().cloned().collect();
+    write(Destination::new(&arguments.output, arguments.force, &read)?, records)?;
     super::print(&format!("{}: {count} records\n", arguments.output.display()))?;
     Ok(0)
 }
 
-/// Writes the bundle beside its final name and renames it when it is sealed.
-fn write(path: &Path, force: bool, records: Records) -> Result<(), InputError> {
-    if path.exists() && !force {
-        return Err(InputError::unusable(path, "exists already", "name another, or add --force"));
-    }
-    let part = path.with_extension("ilb.part");
-    let failed = |error| InputError::Io { path: part.clone(), error };
-    let file = OpenOptions::new().write(true).create(true).truncate(true).open(&part);
-    let file = BufWriter::new(file.map_err(failed)?);
-    let done = records.write(file).and_then(|mut file| Ok(file.flush()?));
-    if let Err(error) = done {
-        let _ = fs::remove_file(&part);
-        return Err(InputError::unusable(
-            path,
-            error.to_string(),
-            "look at the disk and the folder",
-        ));
-    }
-    fs::rename(&part, path).map_err(failed)
+/// Writes the bundle, and names it when it is sealed.
+fn write(place: Destination, records: Records) -> Result<(), InputError> {
+    let file = BufWriter::new(place.create()?);
+    let mut file = records.write(file).map_err(|error| place.not_written(&error))?;
+    file.flush().map_err(|error| place.failed(error))?;
+    place.finish()
 }
 
 /// The records of a bundle, in the order they are written once sorted by time.

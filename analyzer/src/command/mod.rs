@@ -3,6 +3,7 @@
 mod boot_facts;
 mod check;
 mod check_log;
+mod destination;
 pub mod explain;
 mod extract;
 mod import;
@@ -41,6 +42,11 @@ pub fn run(cli: Cli) -> Result<u8, InputError> {
 /// The file to read for a log named on the command line; `-` is standard input.
 fn log_path(named: &Path) -> PathBuf {
     if named == Path::new("-") { PathBuf::from("/dev/stdin") } else { named.to_owned() }
+}
+
+/// What the user calls that log.
+fn log_name(named: &Path) -> String {
+    if named == Path::new("-") { "standard input".into() } else { named.display().to_string() }
 }
 
 /// Writes results to stdout. A reader that went away is no error.

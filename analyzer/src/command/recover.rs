@@ -1,5 +1,6 @@
 //! `recover`: a damaged or unsealed bundle becomes a sealed one that holds what can be had.
 
+use super::destination::Destination;
 use crate::cli::Recover;
 use crate::error::InputError;
 use crate::load::open_bundle;
@@ -11,31 +12,21 @@ use inferlint_schema::error::WriteError;
 use inferlint_schema::record::{Decoded, End, Gap, Record, Session};
 use inferlint_schema::redact::Masker;
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(super) fn run(arguments: &Recover) -> Result<u8, InputError> {
     let output = &arguments.output;
-    let same = |path: &Path| fs::canonicalize(path).ok();
-    if same(output).is_some() && same(output) == same(&arguments.bundle) {
-        return Err(InputError::unusable(output, "is the input itself", "name another file"));
-    }
     // Opened before the output: the input may be no bundle at all.
     let input = open_bundle(&arguments.bundle)?;
-    let mut copy = Copy::create(output, arguments.force)?;
-    let salvage = match input.read(&mut |item| copy.item(item)) {
-        Ok(salvage) => salvage,
-        Err(error) => {
-            let _ = fs::remove_file(output);
-            return Err(error);
-        }
-    };
+    let read = std::slice::from_ref(&arguments.bundle);
+    let place = Destination::new(output, arguments.force, read)?;
+    let mut copy = Copy::new(place.create()?).map_err(|error| place.not_written(&error))?;
+    let salvage = input.read(&mut |item| copy.item(item))?;
     let (kept, left_out) = (copy.kept, copy.left_out);
-    if let Err(error) = copy.finish(&salvage) {
-        return Err(InputError::unusable(output, error.to_string(), "look at the disk"));
-    }
+    copy.finish(&salvage).map_err(|error| place.not_written(&error))?;
+    place.finish()?;
     let mut text = format!("{}: {} kept", output.display(), plural(kept as f64, "record"));
     if left_out > 0 {
         text += &format!(
@@ -63,25 +54,11 @@ struct Copy {
 }
 
 impl Copy {
-    fn create(path: &Path, force: bool) -> Result<Self, InputError> {
-        let mut options = OpenOptions::new();
-        options.write(true);
-        if force {
-            options.create(true).truncate(true);
-        } else {
-            options.create_new(true);
-        }
-        let file = options.open(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => {
-                InputError::unusable(path, "exists already", "name another, or add --force")
-            }
-            _ => InputError::Io { path: path.to_owned(), error },
-        })?;
+    fn new(file: File) -> Result<Self, WriteError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let writer = format!("inferlint-analyze {}", env!("CARGO_PKG_VERSION"));
         let head = Head::new(&writer, now.map_or(0, |since| since.as_nanos() as u64));
-        let writer = Writer::create(BufWriter::new(file), &head, Masker::off())
-            .map_err(|error| InputError::unusable(path, error.to_string(), "look at the disk"))?;
+        let writer = Writer::create(BufWriter::new(file), &head, Masker::off())?;
         Ok(Self {
             writer,
             decoder: Decoder::default(),
@@ -182,6 +159,7 @@ fn gap(t: u64, why: String) -> Gap {
 mod tests {
     use super::super::verify::tests::{bundle, status};
     use super::*;
+    use std::fs;
 
     /// Records in the recovered copy of `bytes`, which must verify clean.
     fn recovered(bytes: &[u8]) -> u64 {

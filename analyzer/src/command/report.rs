@@ -1,26 +1,30 @@
 //! `report`: judge runs and write the page about them.
 
 use super::check::Bench;
+use super::destination::Destination;
 use crate::cli::Report;
 use crate::error::InputError;
 use crate::load::{self, Inputs};
 use crate::output::{exit_status, text};
 use crate::report;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 pub(super) fn run(arguments: Report) -> Result<u8, InputError> {
     let judging = arguments.judging;
     let bench = Bench::of(&judging)?;
-    let runs = load::open(&Inputs::from(arguments.input))?;
+    let inputs = Inputs::from(arguments.input);
+    let runs = load::open(&inputs)?;
+    let read = inputs.files();
+    let output = arguments.output.unwrap_or_else(|| beside(&inputs));
     let judged = bench.judge(&runs);
     let page = report::page(&judged);
-    let output = arguments.output.unwrap_or_else(|| beside(runs.first().map_or("", |r| &r.name)));
     if output.as_os_str() == "-" {
         super::print(&page)?;
     } else {
-        write(&output, &page, arguments.force)?;
+        let place = Destination::new(&output, arguments.force, &read)?;
+        place.create()?.write_all(page.as_bytes()).map_err(|error| place.failed(error))?;
+        place.finish()?;
         let verdicts = text::report(&judged, text::Look::of_stdout());
         super::print(&format!("{verdicts}report: {}\n", output.display()))?;
     }
@@ -28,37 +32,10 @@ pub(super) fn run(arguments: Report) -> Result<u8, InputError> {
 }
 
 /// `run.html` for `/somewhere/run.ilb`: a page of the input's name in the working directory.
-fn beside(input: &str) -> PathBuf {
-    let name = Path::new(input).file_stem().unwrap_or("report".as_ref());
+fn beside(inputs: &Inputs) -> PathBuf {
+    let named = inputs.paths.first().or(inputs.loose.files().next());
+    let name = named.and_then(|path| path.file_stem()).unwrap_or("report".as_ref());
     Path::new(name).with_extension("html")
-}
-
-/// Writes the page. What exists is left alone unless `force`, and then replaced whole: never cut,
-/// and never through a link.
-fn write(path: &Path, page: &str, force: bool) -> Result<(), InputError> {
-    if !force {
-        return create(path, page).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => InputError::unusable(
-                path,
-                "exists already",
-                "name another file with -o, or give --force to replace it",
-            ),
-            _ => InputError::Io { path: path.to_owned(), error },
-        });
-    }
-    let mut part = path.as_os_str().to_owned();
-    part.push(format!(".{}.part", std::process::id()));
-    let part = PathBuf::from(part);
-    let written = create(&part, page).and_then(|()| fs::rename(&part, path));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&part);
-        InputError::Io { path: path.to_owned(), error }
-    })
-}
-
-fn create(path: &Path, page: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(page.as_bytes())
 }
 
 #[cfg(test)]
@@ -67,24 +44,13 @@ mod tests {
 
     #[test]
     fn a_page_is_named_after_its_input() {
-        for (input, page) in
-            [("/a/run.ilb", "run.html"), ("runs/live/", "live.html"), ("", "report.html")]
-        {
-            assert_eq!(beside(input), Path::new(page));
-        }
-    }
-
-    #[test]
-    fn what_exists_is_replaced_only_when_asked_and_never_through_a_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let (page, other) = (folder.path().join("a.html"), folder.path().join("other"));
-        fs::write(&other, "kept").unwrap();
-        std::os::unix::fs::symlink(&other, &page).unwrap();
-        let error = write(&page, "new", false).unwrap_err().to_string();
-        assert!(error.contains("exists already") && error.contains("help:"), "{error}");
-        write(&page, "new", true).unwrap();
-        assert_eq!(fs::read_to_string(&page).unwrap(), "new");
-        assert_eq!(fs::read_to_string(&other).unwrap(), "kept");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        use std::os::unix::ffi::OsStrExt;
+        let not_text = Path::new(std::ffi::OsStr::from_bytes(b"b\xff.ilb"));
+        let of =
+            |path: &Path| beside(&Inputs { paths: vec![path.to_owned()], ..Inputs::default() });
+        assert_eq!(of("/a/run.ilb".as_ref()), Path::new("run.html"));
+        assert_eq!(of("runs/live/".as_ref()), Path::new("live.html"));
+        assert_eq!(of(not_text).as_os_str().as_bytes(), b"b\xff.html");
+        assert_eq!(beside(&Inputs::default()), Path::new("report.html"));
     }
 }

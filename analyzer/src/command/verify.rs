@@ -27,14 +27,14 @@ pub(super) fn run(arguments: &Verify) -> Result<u8, InputError> {
         plural(salvage.frames_ok as f64, "frame"),
         plural(salvage.bytes_lost() as f64, "byte")
     );
+    let outcome = match (texts.compared, texts.differences) {
+        (0, _) => "nothing to compare".into(),
+        (_, 0) => "equal".into(),
+        (_, differences) => plural(differences as f64, "difference"),
+    };
     out += &format!(
-        "{} compared with the decoded readings: {}\n",
-        plural(texts.compared as f64, "verbatim text"),
-        if texts.differences == 0 {
-            "equal".into()
-        } else {
-            plural(texts.differences as f64, "difference")
-        }
+        "{} compared with the decoded readings: {outcome}\n",
+        plural(texts.compared as f64, "verbatim text")
     );
     for line in &texts.listed {
         out += &format!("  {line}\n");

@@ -25,6 +25,11 @@ pub struct Bundle {
 /// # Errors
 /// When the file cannot be read or holds no bundle that this version reads.
 pub fn open_bundle(path: &Path) -> Result<Bundle, InputError> {
+    if path.is_dir() {
+        let help =
+            "name a bundle; check, report and inspect take folders, import makes a bundle of one";
+        return Err(InputError::unusable(path, "a folder, not a bundle", help));
+    }
     let open = || File::open(path).map_err(|error| io(path, error));
     let mut magic = Vec::new();
     open()?.take(4).read_to_end(&mut magic).map_err(|error| io(path, error))?;

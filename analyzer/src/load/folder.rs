@@ -4,6 +4,7 @@ use super::loose::{Loose, assemble};
 use super::{bytes, io, unless_cut};
 use crate::error::InputError;
 use crate::evidence::{Form, Run};
+use inferlint_schema::container::EXTENSION;
 use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,6 +69,10 @@ impl Folder {
     /// # Errors
     /// When it holds no evidence.
     pub fn open(path: &Path) -> Result<Self, InputError> {
+        if path.is_file() {
+            let help = "name a folder that holds boot.log, before.snapshot.json and the like";
+            return Err(InputError::unusable(path, "a file, not a run folder", help));
+        }
         let file = |names: &[&str]| -> Option<PathBuf> {
             let either = |name: &&str| [path.join(name), path.join(format!("{name}.gz"))];
             names.iter().flat_map(either).find(|path| path.is_file())
@@ -90,6 +95,13 @@ impl Folder {
             return Err(without_evidence(path)?);
         }
         Ok(folder)
+    }
+
+    /// The files that are read.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        let metrics = [&self.before, &self.after, &self.series, &self.scrapes];
+        let rest = [&self.boot_log, &self.result, &self.load_log, &self.load, &self.processes];
+        metrics.into_iter().chain(rest).flatten()
     }
 
     /// The load command.
@@ -144,22 +156,19 @@ pub(super) fn open(path: &Path) -> Result<Run, InputError> {
 
 /// Says what a folder without evidence holds instead.
 fn without_evidence(folder: &Path) -> Result<InputError, InputError> {
-    let mut inside: Vec<String> = fs::read_dir(folder)
-        .map_err(|error| io(folder, error))?
-        .filter_map(Result::ok)
-        .filter(|entry| entry.path().is_dir())
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
+    let entries = fs::read_dir(folder).map_err(|error| io(folder, error))?;
+    let mut inside: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     inside.sort();
-    let help = match inside.first() {
+    let is_bundle = |path: &&PathBuf| path.extension().is_some_and(|e| e == EXTENSION);
+    let bundle = inside.iter().find(is_bundle).map(|path| ("bundles", path));
+    let below = || inside.iter().find(|path| path.is_dir()).map(|path| ("folders", path));
+    let help = match bundle.or_else(below) {
         None => "a run folder holds boot.log, before.snapshot.json, after.snapshot.json, \
                  run.series.jsonl or bench.json"
             .into(),
-        Some(first) => {
-            format!("name one of the folders in it, e.g. {}", folder.join(first).display())
-        }
+        Some((kind, first)) => format!("name one of the {kind} in it, e.g. {}", first.display()),
     };
-    Ok(InputError::unusable(folder, "a folder without evidence", help))
+    Ok(InputError::unusable(folder, "a folder without evidence of its own", help))
 }
 
 #[cfg(test)]

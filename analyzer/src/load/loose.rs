@@ -34,16 +34,15 @@ pub struct Loose {
 }
 
 impl Loose {
+    /// The files that are named.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        let metrics = [&self.before, &self.after, &self.series];
+        let rest = [&self.result, &self.load_log, &self.process_table, &self.kernel_log];
+        self.boot_logs.iter().chain(metrics.into_iter().chain(rest).flatten())
+    }
+
     fn is_empty(&self) -> bool {
-        self.boot_logs.is_empty()
-            && self.before.is_none()
-            && self.after.is_none()
-            && self.series.is_none()
-            && self.result.is_none()
-            && self.load_log.is_none()
-            && self.process_table.is_none()
-            && self.kernel_log.is_none()
-            && self.server_exit.is_none()
+        self.files().next().is_none() && self.server_exit.is_none()
     }
 }
 

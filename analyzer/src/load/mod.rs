@@ -23,6 +23,8 @@ use crate::engine::Engine;
 use crate::error::InputError;
 use crate::evidence::{Log, Run, RunningLimit};
 use flate2::read::MultiGzDecoder;
+use inferlint_schema::container;
+use inferlint_schema::error::ReadError;
 use inferlint_schema::limits::Limits;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -45,6 +47,17 @@ pub struct Inputs {
     pub engine: Option<&'static Engine>,
 }
 
+impl Inputs {
+    /// The files that are read: those that were named, and those of the folders that were.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let of = |path: &PathBuf| match Folder::open(path) {
+            Ok(folder) => folder.files().cloned().collect(),
+            Err(_) => vec![path.clone()],
+        };
+        self.paths.iter().flat_map(of).chain(self.loose.files().cloned()).collect()
+    }
+}
+
 /// Reads everything that was named, one run each.
 ///
 /// # Errors
@@ -52,6 +65,12 @@ pub struct Inputs {
 pub fn open(inputs: &Inputs) -> Result<Vec<Run>, InputError> {
     let mut runs = Vec::new();
     for path in &inputs.paths {
+        if path == Path::new("-") && !path.exists() {
+            return Err(InputError::Call {
+                what: "- is standard input, which bundles are not read from".into(),
+                help: "save it to a file and name that".into(),
+            });
+        }
         if fs::metadata(path).map_err(|error| io(path, error))?.is_dir() {
             runs.push(folder::open(path)?);
         } else {
@@ -179,7 +198,16 @@ pub(crate) fn log(path: &Path, engine: Option<&'static Engine>) -> Result<Log, I
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let failed = |error| io(path, error);
     let bytes = fs::metadata(path).map_err(failed)?.len();
-    let server = boot::read(opened(path)?, engine.map(|engine| engine.name)).map_err(failed)?;
+    let mut input = BufReader::new(opened(path)?);
+    let begins = input.fill_buf().map_err(failed)?;
+    if matches!(container::peek(begins), Ok(_) | Err(ReadError::NewerFormat { .. })) {
+        let shown = path.display();
+        let help = format!(
+            "inferlint-analyze check {shown} judges it, extract {shown} log -o FOLDER has its logs"
+        );
+        return Err(InputError::unusable(path, "a bundle, not a log", help));
+    }
+    let server = boot::read(input, engine.map(|engine| engine.name)).map_err(failed)?;
     Ok(Log { name, bytes, server, times: Vec::new() })
 }
 
