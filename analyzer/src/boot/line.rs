@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use super::head::Heads;
+
 /// How loud the line's own logger called it. Absent when the line carries no level (tracebacks,
 /// prints, SGLang).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,17 +33,37 @@ pub(crate) struct Line<'a> {
     pub stamp: Option<String>,
     /// A logger's prefix was there: the line starts a record and continues none.
     pub is_record: bool,
+    /// The line with the server's own prefixes, where something unknown was taken off before them.
+    pub own: Option<String>,
 }
 
 impl<'a> Line<'a> {
-    /// Strips `raw`. Bytes that are not UTF-8 become replacement characters.
+    /// Strips `raw`, when it stands alone.
+    #[cfg(test)]
     pub(crate) fn strip(number: u64, raw: &'a [u8]) -> Self {
+        Self::strip_behind(number, raw, &mut Heads::default())
+    }
+
+    /// Strips `raw`, of what `heads` learnt from the lines before it, too. Bytes that are not UTF-8
+    /// become replacement characters.
+    pub(crate) fn strip_behind(number: u64, raw: &'a [u8], heads: &mut Heads) -> Self {
         let mut line = Line::empty(number);
         line.text = match last_overwrite(uncoloured(String::from_utf8_lossy(raw))) {
-            Cow::Borrowed(text) => Cow::Borrowed(line.peel(text)),
-            Cow::Owned(text) => Cow::Owned(line.peel(&text).to_owned()),
+            Cow::Borrowed(text) => Cow::Borrowed(line.peel_behind(text, heads)),
+            Cow::Owned(text) => Cow::Owned(line.peel_behind(&text, heads).to_owned()),
         };
         line
+    }
+
+    fn peel_behind<'t>(&mut self, text: &'t str, heads: &mut Heads) -> &'t str {
+        let rest = self.peel(text);
+        if self.is_record || !self.process.is_empty() {
+            heads.saw_none();
+            return rest;
+        }
+        let Some(own) = heads.behind(rest) else { return rest };
+        self.own = Some(own.to_owned());
+        self.peel(own)
     }
 
     fn empty(number: u64) -> Self {
@@ -52,6 +74,7 @@ impl<'a> Line<'a> {
             level: None,
             stamp: None,
             is_record: false,
+            own: None,
         }
     }
 
@@ -469,6 +492,7 @@ pub(crate) fn as_shown(line: &str) -> Cow<'_, str> {
 
 /// Without ANSI escapes. vLLM 0.10.2 to 0.14.1 coloured its process prefix even into files.
 fn uncoloured(text: Cow<'_, str>) -> Cow<'_, str> {
+    let text = unspelled(text);
     if !text.contains('\u{1b}') {
         return text;
     }
@@ -488,6 +512,52 @@ fn uncoloured(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Without colours whose escape was spelled out or lost on the way: rsyslog writes control
+/// characters as `#033` and `#015`, `cat -v` as `^[` and `^M`, and a page that a log was pasted into
+/// drops the escape and keeps `[1;36m`.
+fn unspelled(text: Cow<'_, str>) -> Cow<'_, str> {
+    const ENDS: [&str; 2] = ["#015", "^M"];
+    const ESCAPES: [&str; 3] = ["#033", "^[", "\u{1b}"];
+    let spelled = ["#033[", "^[["].iter().any(|words| text.contains(words));
+    let lost = has_lost_colour(&text);
+    let end = ENDS.iter().find_map(|end| text.trim_end_matches('\r').strip_suffix(end));
+    if !spelled && !lost && end.is_none() {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = end.unwrap_or(text.as_ref());
+    while let Some(at) = rest.find('[') {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let escape = ESCAPES.iter().find(|escape| out.ends_with(**escape));
+        rest = if let Some(after) = colour(from).filter(|_| lost || escape.is_some()) {
+            out.truncate(out.len() - escape.map_or(0, |escape| escape.len()));
+            after
+        } else {
+            out.push('[');
+            from.get(1..).unwrap_or_default()
+        };
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// A colour without its escape is told by where it stands: at the beginning, or around a process.
+fn has_lost_colour(text: &str) -> bool {
+    text.match_indices('[').any(|(at, _)| {
+        let after = text.get(at..).and_then(colour);
+        after.is_some_and(|after| at == 0 || after.starts_with('('))
+    })
+}
+
+/// What is after a colour's `[1;36m`.
+fn colour(text: &str) -> Option<&str> {
+    let numbers = text.strip_prefix('[')?;
+    let after = numbers.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+    let digits = numbers.len() - after.len();
+    after.strip_prefix('m').filter(|_| (1..=11).contains(&digits))
+}
+
 /// What a terminal would show: a progress bar writes over its own line.
 fn last_overwrite(text: Cow<'_, str>) -> Cow<'_, str> {
     let end = text.trim_end_matches('\r').len();
@@ -498,7 +568,7 @@ fn last_overwrite(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// The lines a JSON record holds: docker's `json-file` driver, the JSON formatters of vLLM (0.31 on)
+/// The lines a JSON record holds: what shippers made of them, the JSON formatters of vLLM (0.31 on)
 /// and TGI, and Python's `exc_info` beside the message. A launcher's prefix may stand before it.
 pub(crate) fn unfold(raw: &[u8]) -> Option<Vec<String>> {
     memchr::memmem::find(raw, b"{\"")?;
@@ -510,7 +580,7 @@ pub(crate) fn unfold(raw: &[u8]) -> Option<Vec<String>> {
     let record: serde_json::Value = serde_json::from_str(inner).ok()?;
     let text_of = |key: &str| record.get(key).and_then(serde_json::Value::as_str);
     let fields = || record.get("fields")?.get("message")?.as_str();
-    let message = text_of("log").or_else(|| text_of("message")).or_else(fields)?;
+    let message = MESSAGES.iter().find_map(|key| text_of(key)).or_else(fields)?;
     let level = text_of("levelname").or_else(|| text_of("level")).unwrap_or_default();
     // As Python calls them: TGI, and Go programs beside a server, say `WARN` and `info`.
     let level = match level.to_ascii_uppercase().as_str() {
@@ -526,6 +596,10 @@ pub(crate) fn unfold(raw: &[u8]) -> Option<Vec<String>> {
     let lines = message.lines().chain(raised.into_iter().flat_map(str::lines));
     Some(lines.take(MAX_UNFOLDED).map(|line| format!("{process}{level}{line}")).collect())
 }
+
+/// Where a record keeps what the server wrote: docker's driver and Fluent Bit, Python's and Rust's
+/// formatters, journald's export, Go's loggers, OpenTelemetry, Google Cloud, Loki.
+const MESSAGES: [&str; 7] = ["log", "message", "MESSAGE", "msg", "body", "textPayload", "line"];
 
 /// Lines read of one record: more than any traceback has.
 const MAX_UNFOLDED: usize = 1_000;
@@ -645,6 +719,32 @@ mod tests {
                 info,
             ),
             ("\u{1b}[0m[10/01/2026-01:54:18] [TRT-LLM] [W] x", "x", "", Some(Level::Warning)),
+            // Colours as rsyslog and `cat -v` spell them, and as a paste leaves them.
+            (
+                "Aug 31 04:18:45 gpu7 vllm[415]: #033[1;36m(VllmWorker TP2 pid=415)#033[0;0m ERROR 08-31 04:18:45 [m.py:559] boom#015",
+                "boom",
+                "VllmWorker TP2 pid=415",
+                error,
+            ),
+            (
+                "^[[1;36m(APIServer pid=1)^[[0;0m ^[[1;36m(EngineCore_DP0 pid=276)^[[0;0m ERROR 09-24 13:00:49 [core.py:708] boom^M",
+                "boom",
+                "APIServer pid=1 EngineCore_DP0 pid=276",
+                error,
+            ),
+            (
+                "[1;36m(EngineCore_0 pid=260)[0;0m INFO 09-01 12:21:24 [kv.py:849] x [i][0m]",
+                "x [i]]",
+                "EngineCore_0 pid=260",
+                info,
+            ),
+            ("[36mvllm-1  | [0m(EngineCore pid=7) x", "x", "EngineCore pid=7", None),
+            (
+                "waited [10m] for m(x) [model.py:3m]",
+                "waited [10m] for m(x) [model.py:3m]",
+                "",
+                None,
+            ),
             ("loading 5%\rloading 10%\r", "loading 10%", "", None),
             (
                 "2025-03-07 23:50:27,531 - __main__ - INFO - [2025-03-07 23:50:27 TP0] x",
@@ -689,6 +789,11 @@ mod tests {
                 ],
             ),
             (r#"{"level":"warn","message":"a\nb"}"#, &["WARNING: a", "WARNING: b"]),
+            (r#"{"_PID":"7","MESSAGE":"boom"}"#, &["boom"]),
+            (r#"{"ts":1.5,"level":"info","msg":"boom"}"#, &["INFO: boom"]),
+            (r#"{"body":"boom","resource":{"k8s.pod.name":"v"}}"#, &["boom"]),
+            (r#"{"textPayload":"boom","severity":"ERROR"}"#, &["boom"]),
+            (r#"{"line":"boom","timestamp":"17"}"#, &["boom"]),
         ];
         for (raw, lines) in cases {
             assert_eq!(unfold(raw.as_bytes()).unwrap(), *lines);

@@ -8,6 +8,7 @@
 
 pub mod facts;
 pub(crate) mod grammar;
+mod head;
 pub(crate) mod line;
 pub(crate) mod pyrepr;
 mod reader;
@@ -20,6 +21,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use self::facts::{BootFacts, Fact};
 pub use self::grammar::Stage;
 use self::grammar::{Compiled, Grammar, Reading, seconds_between};
+use self::head::Heads;
 use self::line::Line;
 use self::reader::{Vocabulary, Wanted};
 use crate::failure::watch::{self, History, Watch};
@@ -91,6 +93,7 @@ pub struct Scanner {
     facts: BootFacts,
     drafting: bool,
     watch: Watch,
+    heads: Heads,
     wanted: Wanted,
     lines: u64,
     /// Lines read before the engine was known, and their processes: facts may stand on them.
@@ -108,6 +111,7 @@ impl Scanner {
             facts: BootFacts::default(),
             drafting: false,
             watch: Watch::default(),
+            heads: Heads::default(),
             wanted: Wanted::Watched,
             lines: 0,
             early: Vec::new(),
@@ -157,8 +161,8 @@ impl Scanner {
     }
 
     fn take_line(&mut self, number: u64, raw: &[u8]) {
-        let line = Line::strip(number, raw);
-        self.count_marks(raw);
+        let line = Line::strip_behind(number, raw, &mut self.heads);
+        self.count_marks(line.own.as_ref().map_or(raw, |own| own.as_bytes()));
         let grammar = self.grammar();
         if let Some(stamp) = &line.stamp {
             let stamp = Fact { value: stamp.clone(), line: number };

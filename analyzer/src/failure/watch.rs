@@ -239,8 +239,13 @@ impl Watch {
                 // `Initialization failed. warmup error: Traceback (most recent call last):`
                 let said = text.split("Traceback (most").next().unwrap_or_default().trim();
                 if said.len() < text.len() && !said.is_empty() {
-                    let announced =
-                        Line { text: said.into(), process: String::new(), stamp: None, ..*line };
+                    let announced = Line {
+                        text: said.into(),
+                        process: String::new(),
+                        stamp: None,
+                        own: None,
+                        ..*line
+                    };
                     self.error(&announced, process.clone(), None);
                 }
                 if self.tail_of.as_ref() == Some(&process) {
