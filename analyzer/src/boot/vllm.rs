@@ -94,8 +94,14 @@ const RULES: &[Rule] = &[
         read: |r, c| last(&mut r.facts.max_model_len, whole(c, "n"), r.line),
     },
     Rule {
-        anchor: " attention backend out of potential backends",
-        forms: &[r"Using (?<name>\w+) attention backend out of"],
+        // CUDA says `attention backend`, ROCm `backend`, and overrides what it found unfit
+        // (`vllm/platforms/rocm.py` of 0.20 to 0.22). MoE kernels are chosen in like words.
+        anchor: " out of potential backends",
+        forms: &[
+            r"Using (?<name>\w+)(?: attention)? backend out of",
+            r"Overriding with (?<name>\w+) out of",
+            r" out of potential backends",
+        ],
         read: backend,
     },
     Rule {
@@ -115,6 +121,18 @@ const RULES: &[Rule] = &[
     Rule {
         anchor: " backend on V1 engine",
         forms: &[r"Using (?<name>[\w /-]+?) backend on V1 engine"],
+        read: backend,
+    },
+    Rule {
+        // The other platforms and the engine before V1 (`vllm/platforms/{rocm,xpu,cpu,tpu,hpu}.py`,
+        // 0.8.5 to 0.28; `vllm-gaudi`). Encoders' choices end in `for ViT model`, kernels' in another
+        // word: `Using Marlin backend.`, `Using CPU SDPA MLA prefill backend.`
+        anchor: " backend.",
+        forms: &[
+            r"\bUsing (?<name>(?:[A-Za-z0-9]+ )*?(?:\w*Attention(?:V1|MLA)?|attention|\w*MLA|MLA Sparse|SDPA|Pallas|Pallas V1|XFormers|FlashInfer|Triton)) backend\.(?:\s|$)",
+            r"Falling back to (?<name>Triton Attention) backend\.",
+            r" backend\.",
+        ],
         read: backend,
     },
     Rule {
@@ -158,8 +176,13 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
+        // A count of 0 is that of the small pool the CUDA graphs are profiled with (0.18 on), which
+        // nobody asked for (`gpu_model_runner.py`, "Profiling CUDA graph memory").
         anchor: "Overriding num_gpu_blocks=",
-        forms: &[r"with num_gpu_blocks_override=(?<n>\d+)"],
+        forms: &[
+            r"num_gpu_blocks=[1-9]\d* with num_gpu_blocks_override=(?<n>\d+)",
+            "Overriding num_gpu_blocks=0 ",
+        ],
         read: |r, c| last(&mut r.facts.pool_blocks, whole(c, "n"), r.line),
     },
     Rule {
@@ -344,6 +367,17 @@ fn plain_backend(name: &str) -> String {
         "Flash Attention" | "FlashAttention" => "FLASH_ATTN".to_owned(),
         "Triton" | "Triton Attention" => "TRITON_ATTN".to_owned(),
         "Flash Infer" | "FlashInfer" => "FLASHINFER".to_owned(),
+        "Rocm Attention" => "ROCM_ATTN".to_owned(),
+        "Aiter Flash Attention" => "ROCM_AITER_FA".to_owned(),
+        "Aiter Unified Attention" => "ROCM_AITER_UNIFIED_ATTN".to_owned(),
+        "AITER MLA" => "ROCM_AITER_MLA".to_owned(),
+        "AITER TRITON MLA" => "ROCM_AITER_TRITON_MLA".to_owned(),
+        "ROCmFlashAttention" => "ROCM_FLASH".to_owned(),
+        "FlexAttention" | "Flex Attention" => "FLEX_ATTENTION".to_owned(),
+        "Tree Attention" => "TREE_ATTN".to_owned(),
+        "Pallas V1" => "PALLAS".to_owned(),
+        "IPEX attention" => "IPEX".to_owned(),
+        "TurboQuant attention" => "TURBOQUANT".to_owned(),
         _ => {
             let name = name.trim_start_matches('<').split([':', '>']).next().unwrap_or(name);
             name.rsplit('.').next().unwrap_or(name).trim().replace([' ', '-'], "_").to_uppercase()
@@ -379,5 +413,71 @@ fn memory_split(r: &mut Reading<'_>, c: &Found<'_>) {
             r.memory(part, gib);
         }
         rest = after.get(end..).unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::boot::facts::BootFacts;
+
+    fn facts(log: &str) -> BootFacts {
+        crate::boot::read(log.as_bytes(), Some("vllm")).unwrap().facts
+    }
+
+    #[test]
+    fn the_pool_that_graphs_are_profiled_with_is_not_the_servers() {
+        // Reported with 0.19 on three nodes, April 2026.
+        let profiled = "(RayWorkerWrapper pid=9, ip=172.20.4.203) INFO 04-01 11:25:38 [kv_cache_utils.py:826] Overriding num_gpu_blocks=0 with num_gpu_blocks_override=256 [repeated 12x across cluster]\n";
+        assert_eq!(facts(profiled).pool_blocks, None);
+        assert!(facts(profiled).unparsed.is_empty());
+        let asked = "(EngineCore pid=9) INFO 11-30 17:20:06 [kv_cache_utils.py:2619] Overriding num_gpu_blocks=4096 with num_gpu_blocks_override=60\n";
+        let facts = facts(&format!("{profiled}{asked}"));
+        assert_eq!(facts.pool_blocks.map(|blocks| blocks.value), Some(60));
+    }
+
+    #[test]
+    fn every_platforms_choice_is_read_and_no_encoders() {
+        let cases = [
+            (
+                "Using FLASH_ATTN attention backend out of potential backends: ['FLASH_ATTN'].",
+                "FLASH_ATTN",
+            ),
+            (
+                "Using ROCM_ATTN backend out of potential backends: ['ROCM_ATTN', 'TRITON_ATTN'].",
+                "ROCM_ATTN",
+            ),
+            ("Using Rocm Attention backend.", "ROCM_ATTN"),
+            ("Using Rocm Attention backend on V1 engine.", "ROCM_ATTN"),
+            ("Using Aiter Unified Attention backend.", "ROCM_AITER_UNIFIED_ATTN"),
+            ("Using AITER MLA backend.", "ROCM_AITER_MLA"),
+            ("Using ROCmFlashAttention backend.", "ROCM_FLASH"),
+            ("Using Triton Attention backend.", "TRITON_ATTN"),
+            ("Using Triton backend.", "TRITON_ATTN"),
+            ("Using Flash Attention backend.", "FLASH_ATTN"),
+            ("Using XPU MLA Sparse backend.", "XPU_MLA_SPARSE"),
+            ("Using TurboQuant attention backend.", "TURBOQUANT"),
+            ("Using Torch SDPA backend.", "TORCH_SDPA"),
+            ("Using CPU MLA backend.", "CPU_MLA"),
+            ("Using Pallas V1 backend.", "PALLAS"),
+            ("Using HPUAttention backend.", "HPUATTENTION"),
+            ("Using XFormers backend. [repeated 3x across cluster]", "XFORMERS"),
+        ];
+        for (line, name) in cases {
+            let facts = facts(line);
+            let chosen: Vec<_> = facts.backends.iter().map(|b| b.value.name.as_str()).collect();
+            assert_eq!(chosen, [name], "{line}");
+        }
+        for line in [
+            "Using Flash Attention backend for ViT model.",
+            "Using CPU SDPA MLA prefill backend.",
+            "Using Marlin backend.",
+            "Using Triton backend",
+            "Cannot use None backend on TPU.",
+            "Using 'TRITON' Fp8 MoE backend out of potential backends: ['TRITON'].",
+            "uni is not supported on CPU, fallback to mp distributed executor backend.",
+        ] {
+            let facts = facts(line);
+            assert!(facts.backends.is_empty() && facts.unparsed.is_empty(), "{line}");
+        }
     }
 }

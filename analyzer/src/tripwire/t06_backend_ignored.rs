@@ -18,7 +18,9 @@ tripwire! {
     /// the log shows. Failed: any differs. Passed: none was asked for, or all are as asked. Choices
     /// for vision encoders are not the model's and left out.
     /// - vLLM: `Using … attention backend out of potential backends` (0.12 on), `Using
-    ///   AttentionBackendEnum.… backend` when asked for, `Using … backend on V1 engine` before 0.12.
+    ///   AttentionBackendEnum.… backend` when asked for, `Using … backend on V1 engine` before 0.12;
+    ///   on ROCm, Intel GPUs, TPUs and CPUs `Using … backend.` and `Overriding with … out of potential
+    ///   backends`.
     /// - SGLang from 0.5.20 prints the choice in its arguments as if it had been asked for; the line
     ///   `Attention backend not specified` before them says that it was not.
     ///
@@ -184,6 +186,49 @@ INFO 05-05 23:28:45 [cuda.py:239] Using Flash Attention backend on V1 engine.
 ",
             status: Status::Pass,
             says: &["no attention backend was asked for; flashinfer runs"],
+        },
+        Case {
+            name: "ROCm's, in the words of 0.12",
+            evidence: r"
+== log
+(APIServer pid=1) INFO 11-14 21:01:02 [utils.py:253] non-default args: {'model_tag': '/m', 'attention_backend': 'ROCM_AITER_FA'}
+(EngineCore_DP0 pid=809) INFO 11-14 21:01:44 [rocm.py:292] Using Aiter Flash Attention backend.
+(EngineCore_DP0 pid=809) INFO 11-14 21:01:44 [rocm.py:310] Using Flash Attention backend for ViT model.
+(EngineCore_DP0 pid=809) INFO 11-14 21:01:44 [mxfp4.py:131] Using Marlin backend.
+",
+            status: Status::Pass,
+            says: &["ROCM_AITER_FA as asked (line 2)"],
+        },
+        Case {
+            name: "ROCm's, found unfit",
+            evidence: r"
+== log
+(APIServer pid=1) INFO 04-21 12:31:02 [utils.py:253] non-default args: {'model_tag': '/m'}
+(EngineCore pid=2) INFO 04-21 12:32:12 [rocm.py:470] Found incompatible backend(s) [ROCM_AITER_FA, ROCM_ATTN] with decoder. Overriding with TRITON_ATTN out of potential backends: ['TRITON_ATTN'].
+(EngineCore pid=2) INFO 04-21 12:32:13 [fp8.py:100] Using 'AITER' Fp8 MoE backend out of potential backends: ['AITER', 'TRITON'].
+",
+            status: Status::Pass,
+            says: &["no attention backend was asked for; TRITON_ATTN runs"],
+        },
+        Case {
+            name: "an Intel GPU's, another than asked for",
+            evidence: r"
+== log
+(APIServer pid=1) INFO 08-14 14:34:02 [utils.py:253] non-default args: {'model_tag': '/m', 'attention_backend': 'FLASH_ATTN', 'dtype': 'float32'}
+(EngineCore pid=2) WARNING 08-14 14:34:40 [xpu.py:96] Flash Attention on XPU does not support float32 dtype. Falling back to Triton Attention backend.
+",
+            status: Status::Fail,
+            says: &["FLASH_ATTN was asked for, but the model runs TRITON_ATTN (line 2)"],
+        },
+        Case {
+            name: "a CPU's",
+            evidence: r"
+== log
+INFO 09-05 05:58:01 [utils.py:326] non-default args: {'model_tag': '/m'}
+(EngineCore_0 pid=55) INFO 09-05 05:58:17 [cpu.py:100] Using Torch SDPA backend.
+",
+            status: Status::Pass,
+            says: &["TORCH_SDPA runs"],
         },
         Case {
             name: "asked for, no choice shown",
