@@ -149,6 +149,12 @@ impl Reading<'_> {
         );
     }
 
+    /// Memory of a further pool of this process.
+    pub(crate) fn more_kv_memory(&mut self, gib: f64) {
+        let so_far = self.facts.kv_memory_gib.iter().find(|memory| memory.process == self.process);
+        self.kv_memory(hundredths(gib + so_far.map_or(0.0, |memory| memory.value)));
+    }
+
     pub(crate) fn memory(&mut self, part: &str, gib: f64) {
         if self.facts.memory.len() < MAX_LISTED {
             self.facts.memory.push(MemoryPart { part: part.to_owned(), gib, line: self.line });
@@ -165,6 +171,11 @@ impl Reading<'_> {
 
 /// No start prints more of one kind than this; a hostile log shall not fill memory.
 const MAX_LISTED: usize = 256;
+
+/// Sums of figures of two decimals carry binary dust.
+pub(crate) fn hundredths(gib: f64) -> f64 {
+    (gib * 100.0).round() / 100.0
+}
 
 fn replace<T>(list: &mut Vec<OfProcess<T>>, new: OfProcess<T>) {
     if let Some(old) = list.iter_mut().find(|old| old.process == new.process) {

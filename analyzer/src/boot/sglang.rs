@@ -5,7 +5,7 @@
 //! before the warm-up request and proves nothing.
 
 use super::facts::{Arguments, BackendRole};
-use super::grammar::{Grammar, Reading, Rule, Stage, first, last, real, text, whole};
+use super::grammar::{Grammar, Reading, Rule, Stage, first, hundredths, last, real, text, whole};
 use super::pyrepr;
 use crate::pattern::Found;
 
@@ -115,22 +115,30 @@ const RULES: &[Rule] = &[
     Rule {
         // `Load weight end. type=…` to 0.5.6, with `elapsed=` before it from 0.5.10.
         anchor: "Load weight end.",
-        forms: &[r"Load weight end\.(?: elapsed=(?<s>[\d.]+) s,)?.*mem usage=(?<gb>-?[\d.]+) GB"],
+        forms: &[
+            r"Load weight end\.(?: elapsed=[\d.]+ s,)?.* type=\w*(?<draft>Eagle|NextN|MTP|DFlash|Draft)\w*,.*mem usage=(?<gb>-?[\d.]+) GB",
+            r"Load weight end\.(?: elapsed=(?<s>[\d.]+) s,)?.*mem usage=(?<gb>-?[\d.]+) GB",
+        ],
         read: |r, c| {
             last(&mut r.facts.load_seconds, real(c, "s"), r.line);
             if let Some(gb) = real(c, "gb") {
-                r.memory("weights", gb);
+                r.memory(part_of(c, "weights", "draft weights"), gb);
             }
         },
     },
     Rule {
-        // `#tokens: N` to 0.5.10, `dtype: D, #tokens: N` from 0.5.15; MLA has one size.
+        // `#tokens: N` to 0.5.10, `dtype: D, #tokens: N` from 0.5.15; MLA has one size. One line a
+        // pool: a model with sliding windows has two, and a draft model one of its own.
         anchor: "KV Cache is allocated",
         forms: &[
             r"#tokens: (?<n>\d+), K size: (?<k>[\d.]+) GB, V size: (?<v>[\d.]+) GB",
             r"#tokens: (?<n>\d+), KV size: (?<kv>[\d.]+) GB",
         ],
-        read: kv_cache,
+        read: |r, c| {
+            if let Some(gb) = kv_cache(r, c) {
+                r.more_kv_memory(gb);
+            }
+        },
     },
     Rule {
         // Deferred sizing (0.5.20 on): this line, not the first, is final.
@@ -139,7 +147,11 @@ const RULES: &[Rule] = &[
             r"#tokens: (?<n>\d+), K size: (?<k>[\d.]+) GB, V size: (?<v>[\d.]+) GB",
             r"#tokens: (?<n>\d+), KV size: (?<kv>[\d.]+) GB",
         ],
-        read: kv_cache,
+        read: |r, c| {
+            if let Some(gb) = kv_cache(r, c) {
+                r.kv_memory(gb);
+            }
+        },
     },
     Rule {
         anchor: "Mamba Cache is allocated.",
@@ -185,10 +197,14 @@ const RULES: &[Rule] = &[
         // `Capture cuda graph end. Time elapsed: …` to 0.5.10, `Capture target decode CUDA graph
         // end. elapsed=…` from 0.5.15.
         anchor: "raph end.",
-        forms: &[r"(?:elapsed=|Time elapsed: )[\d.]+ s[.,].*mem usage=(?<gb>-?[\d.]+) GB"],
+        forms: &[
+            r"Capture (?:.*\b)?(?<draft>draft)\b.*(?:elapsed=|Time elapsed: )[\d.]+ s[.,].*mem usage=(?<gb>-?[\d.]+) GB",
+            r"(?:elapsed=|Time elapsed: )[\d.]+ s[.,].*mem usage=(?<gb>-?[\d.]+) GB",
+            "Frozen-KV MTP draft cuda graph end",
+        ],
         read: |r, c| {
             if let Some(gb) = real(c, "gb") {
-                r.memory("CUDA graphs", gb);
+                r.memory(part_of(c, "CUDA graphs", "draft CUDA graphs"), gb);
             }
         },
     },
@@ -204,6 +220,8 @@ fn page_size_forced(r: &mut Reading<'_>, c: &Found<'_>) {
 }
 
 fn arguments(r: &mut Reading<'_>, c: &Found<'_>) {
+    // A new start sums its pools anew.
+    r.facts.kv_memory_gib.clear();
     if r.facts.arguments.is_some() {
         return;
     }
@@ -232,13 +250,82 @@ fn arguments(r: &mut Reading<'_>, c: &Found<'_>) {
     r.facts.arguments = Some(arguments);
 }
 
-fn kv_cache(r: &mut Reading<'_>, c: &Found<'_>) {
+/// Reads the pool's tokens, and returns its size.
+fn kv_cache(r: &mut Reading<'_>, c: &Found<'_>) -> Option<f64> {
     if let Some(n) = whole(c, "n") {
         r.pool(n);
     }
     let size = real(c, "kv").or_else(|| Some(real(c, "k")? + real(c, "v")?));
-    if let Some(gb) = size {
-        // Sums of two figures of two decimals carry binary dust.
-        r.kv_memory((gb * 100.0).round() / 100.0);
+    size.map(hundredths)
+}
+
+/// The name of a part of the memory: a draft model's is apart from the served one's.
+fn part_of<'n>(c: &Found<'_>, model: &'n str, draft: &'n str) -> &'n str {
+    if text(c, "draft").is_some() { draft } else { model }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::boot::facts::BootFacts;
+
+    fn facts(log: &str) -> BootFacts {
+        crate::boot::read(log.as_bytes(), Some("sglang")).unwrap().facts
+    }
+
+    /// Reported with MiMo-V2-Flash, January 2026: windows and full attention, a pool each.
+    const WINDOWS: &str = "\
+[2026-01-31 13:50:30] server_args=ServerArgs(model_path='/m', tp_size=2)
+[2026-01-31 13:50:39 TP1] Use sliding window memory pool. full_layer_tokens=375360, swa_layer_tokens=300288
+[2026-01-31 13:50:39 TP1] KV Cache is allocated. #tokens: 300288, K size: 8.38 GB, V size: 5.59 GB
+[2026-01-31 13:50:39 TP0] KV Cache is allocated. #tokens: 300288, K size: 8.38 GB, V size: 5.59 GB
+[2026-01-31 13:50:39 TP1] KV Cache is allocated. #tokens: 375360, K size: 1.20 GB, V size: 0.80 GB
+[2026-01-31 13:50:39 TP0] KV Cache is allocated. #tokens: 375360, K size: 1.20 GB, V size: 0.80 GB
+";
+
+    #[test]
+    fn the_pools_of_one_process_are_summed() {
+        let facts = facts(WINDOWS);
+        let sizes: Vec<_> =
+            facts.kv_memory_gib.iter().map(|m| (m.process.as_str(), m.value)).collect();
+        assert_eq!(sizes, [("TP1", 15.97), ("TP0", 15.97)]);
+        assert_eq!(facts.pool_tokens(), Some(375_360));
+    }
+
+    #[test]
+    fn a_start_sums_its_own_pools_alone() {
+        assert_eq!(facts(&format!("{WINDOWS}{WINDOWS}")).kv_gib(), Some(15.97));
+    }
+
+    #[test]
+    fn a_draft_models_memory_is_not_the_models() {
+        // EAGLE and MTP, words of 0.4.6 to 0.5.6 and of 0.5.20.
+        for (loaded, captured) in [
+            (
+                "Load weight end. type=LlamaForCausalLMEagle3, dtype=torch.bfloat16, avail mem=9.00 GB, mem usage=0.80 GB.",
+                "Capture draft cuda graph end. Time elapsed: 2.29 s. mem usage=0.10 GB. avail mem=8.70 GB.",
+            ),
+            (
+                "Load weight end. elapsed=1.29 s, type=Qwen3_5ForCausalLMMTP, quant=fp8, avail mem=9.00 GB, mem usage=0.80 GB.",
+                "Capture draft extend CUDA graph end. elapsed=2.29 s, mem usage=0.10 GB, avail mem=8.70 GB.",
+            ),
+        ] {
+            let facts = facts(&format!(
+                "[2026-01-01 10:00:00] server_args=ServerArgs(model_path='/m')
+[2026-01-01 10:01:00 TP0] Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=90.00 GB, mem usage=40.00 GB.
+[2026-01-01 10:01:20 TP0] Capture cuda graph end. Time elapsed: 10.29 s. mem usage=1.50 GB. avail mem=10.40 GB.
+[2026-01-01 10:01:52 TP0] {loaded}
+[2026-01-01 10:01:56 TP0] {captured}
+"
+            ));
+            for (part, gib) in [
+                ("weights", 40.0),
+                ("draft weights", 0.8),
+                ("CUDA graphs", 1.5),
+                ("draft CUDA graphs", 0.1),
+            ] {
+                assert_eq!(facts.memory_part(part), Some(gib), "{part} after {loaded}");
+            }
+            assert!(facts.unparsed.is_empty());
+        }
     }
 }
