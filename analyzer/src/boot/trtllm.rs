@@ -87,6 +87,23 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
+        // The C++ executor's own lines, 0.x and 1.x.
+        anchor: "Number of tokens per block: ",
+        forms: &[r"Number of tokens per block: (?<size>\d+)"],
+        read: |r, c| last(&mut r.facts.block_size, whole(c, "size"), r.line),
+    },
+    Rule {
+        anchor: "Number of blocks in KV cache primary pool: ",
+        forms: &[r"Number of blocks in KV cache primary pool: (?<n>\d+)"],
+        read: |r, c| last(&mut r.facts.pool_blocks, whole(c, "n"), r.line),
+    },
+    Rule {
+        // Engines built ahead (0.x): the executor runs this many at once.
+        anchor: "TRTGptModel maxNumSequences: ",
+        forms: &[r"TRTGptModel maxNumSequences: (?<n>\d+)"],
+        read: |r, c| last(&mut r.facts.running_limit, whole(c, "n"), r.line),
+    },
+    Rule {
         anchor: "max_num_requests=",
         forms: &[r"max_seq_len=(?<len>\d+), max_num_requests=(?<n>\d+)"],
         read: |r, c| {
@@ -146,3 +163,23 @@ const RULES: &[Rule] = &[
         read: |r, c| first(&mut r.facts.address, text(c, "url").map(str::to_owned), r.line),
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_engine_built_ahead_tells_its_blocks_and_its_limit() {
+        // Reported with a draft and a target engine, January 2025.
+        let log = "\
+[TensorRT-LLM][INFO] TRTGptModel maxNumSequences: 64
+[TensorRT-LLM][INFO] Number of blocks in KV cache primary pool: 994
+[TensorRT-LLM][INFO] Number of tokens per block: 64.
+[TensorRT-LLM][INFO] [MemUsageChange] Allocated 9.71 GiB for max tokens in paged KV cache (63616).
+";
+        let facts = crate::boot::read(log.as_bytes(), None).unwrap().facts;
+        let value = |fact: &Option<crate::boot::facts::Fact<u64>>| fact.as_ref().map(|f| f.value);
+        assert_eq!(value(&facts.pool_blocks), Some(994));
+        assert_eq!(value(&facts.block_size), Some(64));
+        assert_eq!(value(&facts.running_limit), Some(64));
+        assert_eq!(facts.pool_tokens(), Some(63_616));
+    }
+}
