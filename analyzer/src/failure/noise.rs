@@ -28,6 +28,8 @@ pub(super) const HARMLESS: &[&str] = &[
     r"(?i)error[_ ]?(?:rate|code)=?0\b",
     r"Failed to get device capability|Failed to load plugin",
     r"failed to mlock \d+-byte buffer",
+    // SGLang's soft watchdog (`srt/utils/watchdog.py`, 0.5.6 on) dumps its state and ends nothing.
+    r"watchdog timeout \(.*\bsoft=True\)",
 ];
 
 static HARMLESS_SET: LazyLock<Option<Patterns>> = LazyLock::new(|| set(HARMLESS));

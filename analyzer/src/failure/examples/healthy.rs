@@ -65,6 +65,8 @@ pub(super) const LINES: &[&str] = &[
     "error_rate=0 CUDA error: none",
     "RuntimeError: Failed to get device capability: CUDA error: none",
     "warning: failed to mlock 1000-byte buffer (after previously locking 0 bytes): Cannot allocate memory",
+    "[2026-01-01 10:10:00 TP0] Scheduler watchdog timeout (self.watchdog_timeout=30, self.soft=True)",
+    "[2026-01-01 10:10:00] TokenizerManager watchdog timeout (self.watchdog_timeout=60.0, self.soft=True)",
     "[start of flashinfer loading traceback]",
     "ValueError: This model's maximum context length is 32768 tokens, however you requested 40000 tokens",
     "ValueError: The prompt (length 40000) is longer than the maximum of 32768",
