@@ -64,6 +64,9 @@ const DEATHS: &[&str] = &[
     "DataParallelController hit an exception",
     "scheduler is dead",
     "Executor worker returned error",
+    // `_event_loop_wrapper` (`tensorrt_llm/_torch/pyexecutor/py_executor.py`, 1.0 to 1.3): the thread
+    // that runs requests ends, and the server stays.
+    "Error in event loop: ",
     "CppExecutorError",
     "Health check detected fatal engine error",
     "Hang detected on rank",

@@ -52,6 +52,8 @@ pub(super) const LOOPS: &[(&str, &Kind)] = &[
     ("Engine background task failed", &ENGINE_CORE),
     ("WorkerProc hit an exception", &WORKER),
     ("AsyncLLM output_handler failed", &OUTPUT),
+    // TensorRT-LLM's PyTorch executor, 1.0 to 1.3.
+    ("Error in event loop: ", &EXECUTOR),
 ];
 
 const fn looped(name: &'static str, what: &'static str) -> Kind {
@@ -78,6 +80,8 @@ static OUTPUT: Kind =
                 "output_handler_exception"
             }
         });
+static EXECUTOR: Kind =
+    looped("executor_loop_exception", "the executor's event loop ended with an exception");
 static WORKER: Kind = looped("worker_exception", "a worker's loop ended with an exception");
 
 /// Which loop an exception's header names.
@@ -87,7 +91,8 @@ pub(super) fn loop_of(header: &str) -> Option<&'static Kind> {
 
 /// All loop kinds, for lists.
 pub(super) fn loops() -> impl Iterator<Item = &'static Kind> {
-    [&SCHEDULER, &DETOKENIZER, &TOKENIZER, &CONTROLLER, &ENGINE_CORE, &WORKER, &OUTPUT].into_iter()
+    [&SCHEDULER, &DETOKENIZER, &TOKENIZER, &CONTROLLER, &ENGINE_CORE, &WORKER, &OUTPUT, &EXECUTOR]
+        .into_iter()
 }
 
 /// An exception no kind knows: its class, its words, and where it was raised.

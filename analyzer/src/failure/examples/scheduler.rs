@@ -128,6 +128,17 @@ pub(super) const EXAMPLES: &[Example] = &[
         &["split_count"],
         "build: 6000 (abcdef12) with cc (Ubuntu) 13.3.0 for x86_64-linux-gnu\nllama_model_load: error loading model: illegal split file idx: 1 (file: m-2.gguf), model must be loaded with the first split of split_count 3\nmain: exiting due to model loading error\n",
     ),
+    // NVIDIA/TensorRT-LLM #13318, April 2026: the loop is gone and the server stays.
+    serving(
+        "executor_loop_exception",
+        &["the executor's event loop ended with AssertionError", "max_num_tokens (8192)"],
+        "[TensorRT-LLM] TensorRT LLM version: 1.2.0\nINFO:     Application startup complete.\nINFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 200 OK\n[01/01/2026-12:00:00] [TRT-LLM] [E] Error in event loop: total_num_tokens (9000) should be less than or equal to max_num_tokens (8192)\n[01/01/2026-12:00:00] [TRT-LLM] [E] Traceback (most recent call last):\n  File \"/t/py_executor.py\", line 300, in _event_loop_wrapper\n    self.event_loop()\n  File \"/t/model_engine.py\", line 12, in _prepare_tp_inputs\nAssertionError: total_num_tokens (9000) should be less than or equal to max_num_tokens (8192)\n",
+    ),
+    serving(
+        "executor_loop_exception",
+        &["KeyError"],
+        "[TensorRT-LLM] TensorRT LLM version: 1.0.0\nINFO:     Application startup complete.\nINFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 200 OK\n[01/01/2026-12:00:00] [TRT-LLM] [RANK 2] [E] Error in event loop: 4711\n[01/01/2026-12:00:00] [TRT-LLM] [RANK 2] [E] Traceback (most recent call last):\n  File \"/t/seq_slot_manager.py\", line 40, in free_resources\nKeyError: 4711\n",
+    ),
 ];
 
 /// One line each: further words that programs say it with.
