@@ -74,6 +74,8 @@ pub(super) const KINDS: &[Kind] = &[
             r"(?i)timed out.{0,40}waiting for (?:worker|model execution|execute_model)",
             r"RayChannelTimeoutError: ",
             r"No heartbeat received from \w+",
+            // V0 (`vllm/engine/async_llm_engine.py`, to 0.10).
+            r"Engine iteration timed out",
         ],
         |t| t.say("a worker did not answer the engine in time", "the rank hangs: look for a stuck collective, or raise the timeout for slow compiles"),
     )

@@ -120,6 +120,10 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("executor_hang", "[TRT-LLM] [E] HangDetector: no progress for 300 s"),
     ("executor_hang", "[TRT-LLM] [E] V2Scheduler: Declaring deadlock"),
     ("rpc_timeout", "RuntimeError: execute_model timed out after 300 s"),
+    (
+        "rpc_timeout",
+        "ERROR 01-01 11:05:00 [async_llm_engine.py:654] Engine iteration timed out. This should never happen!",
+    ),
     ("rpc_timeout", "TimeoutError: timed out while waiting for worker 3"),
     ("engine_start_timeout", "RuntimeError: engine handshake timed out"),
     (
