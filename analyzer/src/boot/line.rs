@@ -33,6 +33,9 @@ pub(crate) struct Line<'a> {
     pub stamp: Option<String>,
     /// A logger's prefix was there: the line starts a record and continues none.
     pub is_record: bool,
+    /// The container that wrote it, where a launcher of several names one (`docker compose`); behind
+    /// it that container's own, if it is such a launcher.
+    pub writers: Vec<String>,
     /// The line with the server's own prefixes, where something unknown was taken off before them.
     pub own: Option<String>,
 }
@@ -66,7 +69,8 @@ impl<'a> Line<'a> {
         self.peel(own)
     }
 
-    fn empty(number: u64) -> Self {
+    /// A line of nothing.
+    pub(crate) fn empty(number: u64) -> Self {
         Line {
             number,
             text: Cow::Borrowed(""),
@@ -74,6 +78,7 @@ impl<'a> Line<'a> {
             level: None,
             stamp: None,
             is_record: false,
+            writers: Vec::new(),
             own: None,
         }
     }
@@ -119,7 +124,7 @@ const LAYERS: [Layer; 14] = [
 ];
 
 /// `name-1  | `, and the `│ ` frame terminal viewers draw.
-fn compose_name<'t>(_: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
+fn compose_name<'t>(line: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
     if let Some(rest) = text.strip_prefix("│ ") {
         return Some(rest.trim_end_matches(['│', ' ']));
     }
@@ -132,7 +137,9 @@ fn compose_name<'t>(_: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
         return None;
     }
     let after = text.get(name..)?.strip_prefix(' ')?.trim_start_matches(' ');
-    after.strip_prefix("| ").or_else(|| (after == "|").then_some(""))
+    let rest = after.strip_prefix("| ").or_else(|| (after == "|").then_some(""))?;
+    line.writers.push(text.get(..name)?.to_owned());
+    Some(rest)
 }
 
 fn is_name(c: char) -> bool {

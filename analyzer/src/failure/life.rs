@@ -63,6 +63,8 @@ const DEATHS: &[&str] = &[
     "TokenizerManager hit an exception",
     "DataParallelController hit an exception",
     "scheduler is dead",
+    // V0 (`vllm/engine/async_llm_engine.py`, to 0.10): the loop of all requests has ended.
+    "Engine background task failed",
     "Executor worker returned error",
     // `_event_loop_wrapper` (`tensorrt_llm/_torch/pyexecutor/py_executor.py`, 1.0 to 1.3): the thread
     // that runs requests ends, and the server stays.
@@ -140,6 +142,46 @@ fn access(text: &str) -> Mark {
     }
 }
 
+/// How what started a process says that it ended, and with what: systemd, supervisord, pm2.
+static ENDED: Pattern = Pattern::new(
+    r"\.service: Main process exited, code=\w+, status=(?<systemd>\d+)|exited: \S+ \((?:exit status (?<supervisord>\d+)|terminated by SIG(?:KILL|SEGV|ABRT|BUS|QUIT|ILL|FPE)); not expected\)|App \[\S+\] exited with code \[(?<pm2>\d+)\]",
+);
+
+/// `vllm-1 exited with code 1`, as `docker compose` says it.
+static CONTAINER: Pattern = Pattern::new(
+    r"^(?<name>[A-Za-z][\w.-]*) exited with code (?<status>\d+)(?: \(restarting\))?\s*$",
+);
+
+/// Statuses of a process that ended in order, or was asked to: SIGINT, SIGTERM, also as 128 + n.
+const IN_ORDER: [&str; 5] = ["0", "2", "15", "130", "143"];
+
+/// What a line says of the end of a process, by the words of what started it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End<'t> {
+    /// The one process that the log is of ended badly.
+    Badly,
+    /// This container ended, badly or in order.
+    Container {
+        name: &'t str,
+        badly: bool,
+    },
+    None,
+}
+
+pub(super) fn end(text: &str) -> End<'_> {
+    if !text.contains("xited") {
+        return End::None;
+    }
+    if let Some(found) = CONTAINER.find(text) {
+        let (name, status) = (found.part("name"), found.part("status"));
+        let badly = !status.is_some_and(|status| IN_ORDER.contains(&status));
+        return name.map_or(End::None, |name| End::Container { name, badly });
+    }
+    let Some(found) = ENDED.find(text) else { return End::None };
+    let status = ["systemd", "supervisord", "pm2"].into_iter().find_map(|name| found.part(name));
+    if status.is_some_and(|status| IN_ORDER.contains(&status)) { End::None } else { End::Badly }
+}
+
 /// Words worth reading a line for: marks of a life's end, in any state.
 pub(super) fn end_words() -> impl Iterator<Item = &'static str> {
     STOPS.iter().chain(CLOSINGS).chain(DEATHS).copied()
@@ -148,6 +190,30 @@ pub(super) fn end_words() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_process_is_read_in_its_starters_words() {
+        let cases = [
+            ("vllm.service: Main process exited, code=exited, status=1/FAILURE", End::Badly),
+            ("vllm.service: Main process exited, code=killed, status=9/KILL", End::Badly),
+            ("vllm.service: Main process exited, code=killed, status=15/TERM", End::None),
+            ("vllm.service: Main process exited, code=exited, status=143/n/a", End::None),
+            ("INFO exited: vllm (exit status 1; not expected)", End::Badly),
+            ("INFO exited: vllm (terminated by SIGSEGV (core dumped); not expected)", End::None),
+            ("INFO exited: vllm (terminated by SIGKILL; not expected)", End::Badly),
+            ("PM2 | App [vllm:0] exited with code [1] via signal [SIGINT]", End::Badly),
+            ("PM2 | App [vllm:0] exited with code [0] via signal [SIGINT]", End::None),
+            (
+                "vllm-1 exited with code 1 (restarting)",
+                End::Container { name: "vllm-1", badly: true },
+            ),
+            ("bench-1 exited with code 0", End::Container { name: "bench-1", badly: false }),
+            ("a client exited with code 1 before", End::None),
+        ];
+        for (text, want) in cases {
+            assert_eq!(end(text), want, "{text}");
+        }
+    }
 
     #[test]
     fn access_lines_of_every_server_are_read() {

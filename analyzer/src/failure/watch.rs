@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::kind::{AfterReady, Kind, MAX_MESSAGE_CHARS, Needs, Told, shorten};
-use super::life::{self, Mark};
+use super::life::{self, End, Mark};
 use super::trace::{Exception, Part, Traces};
 use super::{
     Aside, Conclusion, Failure, Outcome, Phase, argument, collective, config, cuda, device, driver,
@@ -140,6 +140,10 @@ struct Life {
     stop: Option<u64>,
     death: Option<u64>,
     wrapper: Option<(u64, String)>,
+    /// What started it says that it ended badly.
+    left: Option<(u64, String)>,
+    /// The container that its lines are from, after those around it.
+    writers: Vec<String>,
     stage: Option<Stage>,
     stage_line: u64,
     /// Answers to generating requests since the server was ready.
@@ -222,6 +226,9 @@ impl Watch {
             self.progress(line, &process, grammar);
             return;
         }
+        if self.is_of_another(line) {
+            return;
+        }
         let part = self.traces.follow(&process, line);
         if part == Part::Inside && text.starts_with([' ', '\t']) {
             return;
@@ -241,10 +248,9 @@ impl Watch {
                 if said.len() < text.len() && !said.is_empty() {
                     let announced = Line {
                         text: said.into(),
-                        process: String::new(),
-                        stamp: None,
-                        own: None,
-                        ..*line
+                        level: line.level,
+                        is_record: line.is_record,
+                        ..Line::empty(line.number)
                     };
                     self.error(&announced, process.clone(), None);
                 }
@@ -271,6 +277,26 @@ impl Watch {
         }
     }
 
+    /// The end of another container than the server's: of the client beside it.
+    fn is_of_another(&mut self, line: &Line<'_>) -> bool {
+        let text = line.text.as_ref();
+        let (badly, another) = match life::end(text) {
+            End::None => return false,
+            End::Badly => (true, false),
+            // A launcher says it where it stands itself, outside of its containers.
+            End::Container { name, badly } => match self.now.writers.split_last() {
+                Some((writer, around)) if around == line.writers => {
+                    (badly && writer == name, writer != name)
+                }
+                _ => return false,
+            },
+        };
+        if badly && self.now.stop.is_none() && self.now.left.is_none() {
+            self.now.left = Some((line.number, shorten(text, 160)));
+        }
+        another
+    }
+
     /// Marks of the server's life.
     fn life(&mut self, line: &Line<'_>, grammar: Option<&'static Grammar>) {
         let text = line.text.as_ref();
@@ -281,10 +307,12 @@ impl Watch {
             && ready_words.iter().any(|words| text.contains(words))
         {
             Self::became_ready(life, line.number);
+            life.writers.clone_from(&line.writers);
             return;
         }
         if grammar.is_some_and(|g| (g.works)(text)) {
             life.started = true;
+            life.left = None;
             life.worked |= life.ready.is_some();
             if life.ready.is_some() && life.death.is_none() {
                 life.outlive(|_| true);
@@ -318,6 +346,7 @@ impl Watch {
                 {
                     Self::became_ready(life, line.number);
                 }
+                life.left = None;
                 life.answered += 1;
                 life.answered_since += 1;
                 if life.ready.is_some() && life.death.is_none() {
@@ -353,7 +382,8 @@ impl Watch {
         else {
             return;
         };
-        let over = self.now.death.is_some() || self.now.stop.is_some();
+        let now = &self.now;
+        let over = now.death.is_some() || now.stop.is_some() || now.left.is_some();
         if *stage == Stage::Configuration && over {
             let ended = std::mem::take(&mut self.now);
             if self.lives.len() < MAX_LIVES {
@@ -361,6 +391,7 @@ impl Watch {
             }
         }
         self.now.started = true;
+        self.now.writers.clone_from(&line.writers);
         self.now.stage = Some(*stage);
         self.now.stage_line = line.number;
         for seen in &mut self.now.seen {
@@ -562,7 +593,7 @@ impl Life {
     fn failure(&self, aside: &Aside, engine: Option<&'static str>) -> Option<Failure> {
         let exit = aside.exit.filter(|_| self.stop.is_none() && !aside.asked_to_stop());
         let ended_badly = exit.is_some_and(|code| code != 0);
-        let died = self.death.is_some() || ended_badly;
+        let died = self.death.is_some() || self.left.is_some() || ended_badly;
         let mut open: Vec<&Seen> =
             self.seen.iter().filter(|seen| self.stop.is_none_or(|stop| seen.line < stop)).collect();
         if self.ready.is_some() {
@@ -678,9 +709,8 @@ impl Life {
                 ),
             };
         }
-        if let Some((line, wrapper)) =
-            self.wrapper.as_ref().filter(|(line, _)| self.stop.is_none_or(|stop| *line < stop))
-        {
+        let before_stop = |(line, _): &&(u64, String)| self.stop.is_none_or(|stop| *line < stop);
+        if let Some((line, wrapper)) = self.wrapper.as_ref().filter(before_stop) {
             let who = if phase == Phase::Boot {
                 "a server process died during start-up"
             } else {
@@ -702,6 +732,16 @@ impl Life {
                     "the engine died{doing}, but the root cause is not in the log: look at the stderr of every rank, and at dmesg"
                 ),
                 Some(line),
+            );
+        }
+        if let Some((line, end)) = self.left.as_ref().filter(before_stop) {
+            return of(
+                "root_cause_not_in_log",
+                format!(
+                    "the server process ended{doing}, but the root cause is not in the log: it holds only '{}'; look at the stderr of every rank, and at dmesg",
+                    shorten(end, 120)
+                ),
+                Some(*line),
             );
         }
         let signal = match exit {
@@ -887,6 +927,7 @@ pub(crate) fn serving_words() -> impl Iterator<Item = &'static str> {
         "kill_process_tree",
         "illegal",
         "xited with",
+        "; not expected)",
         "process exited",
         "Exit Code",
         "HangDetector",

@@ -29,6 +29,12 @@ pub(super) const LOGS: &[&str] = &[
     "INFO:     Application startup complete.\nINFO 01-01 10:00:00 [logger.py:80] Generated response chatcmpl-1: output: 'EngineDeadError means that the engine died: CUDA out of memory, Killed', output_token_ids: None, finish_reason: stop\nINFO 01-01 10:00:00 [protocol.py:9] The following fields were present in the request but ignored: {'note': 'Scheduler hit an exception'}\nINFO:     1.2.3.4:5 - \"POST /v1/chat/completions HTTP/1.1\" 200 OK\n",
     // A question that quotes a probe, and a record of JSON that quotes a traceback.
     "INFO:     Application startup complete.\nINFO 01-01 10:00:00 [app.py:9] asked: why does it say Container vllm failed liveness probe, will be restarted\n{\"levelname\":\"INFO\",\"message\":\"asked: what is\\nTraceback (most recent call last):\\n  File \\\"a.py\\\", line 1, in f\\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB\"}\nINFO:     1.2.3.4:5 - \"POST /v1/chat/completions HTTP/1.1\" 200 OK\n",
+    // The client beside it ended, and another unit's process did.
+    "vllm-1  | INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nvllm-1  | INFO:     Application startup complete.\nvllm-1  | INFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 200 OK\nbench-1 exited with code 1\nload-2 exited with code 137\n",
+    "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nINFO:     Application startup complete.\nnginx.service: Main process exited, code=exited, status=1/FAILURE\nINFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 200 OK\n",
+    // Stopped by its service manager, and by its launcher.
+    "INFO:     Application startup complete.\nINFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 200 OK\nvllm.service: Main process exited, code=killed, status=15/TERM\n",
+    "vllm-1  | INFO:     Application startup complete.\nvllm-1  | INFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 200 OK\nvllm-1 exited with code 143\n",
 ];
 
 /// What a start says on its way that is no failure, although the log ends before it is ready.

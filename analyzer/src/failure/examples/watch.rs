@@ -13,4 +13,25 @@ pub(super) const EXAMPLES: &[Example] = &[
         &["not in the log"],
         "INFO:     Application startup complete.\nERROR 12-01 13:05:02 client.py:282] RuntimeError('Engine process (pid 76) died.')\nERROR 12-01 13:05:02 client.py:282] NoneType: None\nCRITICAL 12-01 13:05:02 launcher.py:99] MQLLMEngine is already dead, terminating server process\nINFO:     Shutting down\n",
     ),
+    // What started it tells the end: systemd (and starts it again), docker compose, supervisord.
+    serving(
+        "root_cause_not_in_log",
+        &["the server process ended", "status=1/FAILURE"],
+        "Jan 01 10:00:00 gpu1 vllm[77]: INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nJan 01 10:00:00 gpu1 vllm[77]: INFO:     Application startup complete.\nJan 01 12:00:01 gpu1 systemd[1]: vllm.service: Main process exited, code=exited, status=1/FAILURE\nJan 01 12:00:06 gpu1 systemd[1]: vllm.service: Scheduled restart job, restart counter is at 1.\nJan 01 12:00:10 gpu1 vllm[99]: INFO 01-01 12:00:10 [api_server.py:1] vLLM API server version 0.11.0\nJan 01 12:00:40 gpu1 vllm[99]: INFO:     Application startup complete.\n",
+    ),
+    serving(
+        "root_cause_not_in_log",
+        &["the server process ended", "vllm-1 exited with code 1"],
+        "vllm-1  | INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nvllm-1  | INFO:     Application startup complete.\nvllm-1 exited with code 1\n",
+    ),
+    serving(
+        "root_cause_not_in_log",
+        &["the server process ended", "not expected"],
+        "INFO:     Application startup complete.\nINFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 200 OK\n2026-01-01 12:00:00,123 WARN exited: vllm (exit status 1; not expected)\n",
+    ),
+    boot(
+        "root_cause_not_in_log",
+        &["the server process ended", "exited with code [1]"],
+        "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nPM2        | App [vllm:0] exited with code [1] via signal [SIGINT]\n",
+    ),
 ];
