@@ -419,10 +419,22 @@ impl Reader {
         file.modified_ns.and_then(since).map_or(fetched, |written| written.min(fetched))
     }
 
+    /// True for a file that nothing wrote to since the recording began.
+    fn is_older(&self, file: &record::File) -> bool {
+        let old = file.modified_ns.zip(self.run.wall_ns).is_some_and(|(at, zero)| at < zero);
+        old && file.size_before == Some(file.size)
+    }
+
     /// Result files, each with the point it belongs to.
     fn results(&mut self) {
         for (file, body) in std::mem::take(&mut self.files).into_values() {
             if file.what != "result" {
+                continue;
+            }
+            if self.is_older(&file) {
+                let name = file.name.lossy();
+                let note = format!("{name} is older than the recording, and no load's result");
+                self.run.notes.push(note);
                 continue;
             }
             let text = String::from_utf8_lossy(fresh(&file, &body)).into_owned();
@@ -689,6 +701,10 @@ mod tests {
         // Fetched when the next load had begun, or both at the end.
         assert_eq!(placed(&[result(1, 6, Some(104))]), [Some(1), None]);
         assert_eq!(placed(&[result(1, 9, Some(107)), result(2, 9, Some(104))]), [Some(2), Some(1)]);
+        // One that no load touched.
+        let mut old = result(1, 9, Some(99));
+        old.1.0.size_before = Some(old.1.0.size);
+        assert_eq!(placed(&[old]), [None, None]);
         // Written before the recording began, in its future, or nobody knows when.
         for written in [Some(99), Some(200), None] {
             assert_eq!(placed(&[result(1, 6, written)]), [None, Some(1)], "{written:?}");
