@@ -11,7 +11,30 @@ const WRITE: &str = "Where to write";
 const ABOUT: &str = "What the run is";
 const PRIVACY: &str = "Privacy";
 
+const TOP_EXAMPLES: &str = "\
+Examples:
+  start a server, run a benchmark against it, stop the server, judge:
+    inferlint-record xray -o run.ilb --serve 'vllm serve Qwen/Qwen3-8B --port 8000' -- \\
+        vllm bench serve --model Qwen/Qwen3-8B --max-concurrency 32 --num-prompts 320
+
+  record a server while a benchmark that you start elsewhere runs, until Ctrl-C:
+    inferlint-record watch --url http://127.0.0.1:8000 -o run.ilb
+
+  one reading of a server, now:
+    inferlint-record snapshot --url http://127.0.0.1:8000 -o now.ilb
+
+Exit status: 0 done, 3 wrong call, 125 the recorder could not do its part. xray passes on the load's,
+see xray --help.";
+
+const SNAPSHOT_EXAMPLE: &str = "\
+Example:
+  inferlint-record snapshot --url http://127.0.0.1:8000 -o now.ilb
+
+Exit status: 0 done, 3 wrong call, 125 the recorder could not do its part.";
+
 const EXAMPLES: &str = "\
+TIME is a number and its unit: 250ms, 1.5s, 10m, 1h.
+
 Examples:
   record a server while a benchmark that you start elsewhere runs, until Ctrl-C:
     inferlint-record watch --url http://127.0.0.1:8000 -o run.ilb
@@ -33,7 +56,7 @@ Exit status: 0 done, 3 wrong call, 125 the recorder could not do its part.";
 /// Writes one evidence bundle, which inferlint-analyze judges later, anywhere. The recorder judges
 /// nothing, listens on nothing, and talks only to the addresses it is given.
 #[derive(Debug, Parser)]
-#[command(name = "inferlint-record", version, after_help = EXAMPLES)]
+#[command(name = "inferlint-record", version, after_help = TOP_EXAMPLES)]
 #[command(propagate_version = true, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -48,6 +71,8 @@ pub(crate) enum Command {
 }
 
 const XRAY_EXAMPLES: &str = "\
+TIME is a number and its unit: 250ms, 1.5s, 10m, 1h.
+
 Examples:
   start a server, run a benchmark against it, stop the server, judge:
     inferlint-record xray -o run.ilb --serve 'vllm serve Qwen/Qwen3-8B --port 8000' -- \\
@@ -56,9 +81,9 @@ Examples:
   around a benchmark of a server that runs already, with its log:
     inferlint-record xray -o run.ilb --url http://127.0.0.1:8000 --log server.log -- ./bench.sh
 
-Exit status: the load's own when it is not 0; 125 the recorder could not do its part; 126 and 127
-the load cannot be executed or found; 130 interrupted, 128 + n ended by signal n; else that of
-inferlint-analyze check (0, 1 or 2), 0 where it was not run.";
+Exit status: the load's own when it is not 0; 125 a wrong call, or the recorder could not do its
+part; 126 and 127 the load cannot be executed or found; 130 interrupted, 128 + n ended by signal n;
+else that of inferlint-analyze check (0, 1 or 2), 0 where it was not run.";
 
 /// Record a whole benchmark run: start a server or attach to one, run the load, stop, judge
 ///
@@ -159,6 +184,7 @@ pub(crate) struct Watch {
 
 /// Record one reading of every source
 #[derive(Debug, Args)]
+#[command(after_help = SNAPSHOT_EXAMPLE)]
 pub(crate) struct Snapshot {
     #[command(flatten)]
     pub(crate) sources: Sources,
@@ -215,7 +241,7 @@ pub(crate) struct Output {
     /// Replace a bundle of that name
     #[arg(long, help_heading = WRITE)]
     pub(crate) force: bool,
-    /// Print nothing but warnings and errors
+    /// Print nothing of how it goes: only warnings and errors, and after xray the verdicts
     #[arg(short, long, help_heading = WRITE)]
     pub(crate) quiet: bool,
     /// Say what would be read and written, and stop
@@ -278,7 +304,10 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let number: f64 = number.parse().ok().filter(|_| plain).ok_or_else(wrong)?;
     let time = Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())?;
     let most = Duration::from_hours(366 * 24);
-    if time.is_zero() || time > most { Err(wrong()) } else { Ok(time) }
+    if time.is_zero() || time > most {
+        return Err(format!("{text} is outside 0 to {}h", most.as_secs() / 3600));
+    }
+    Ok(time)
 }
 
 fn interval(text: &str) -> Result<Duration, String> {

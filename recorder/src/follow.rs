@@ -130,9 +130,21 @@ impl Follower {
         }
     }
 
+    /// The path of a file that is not there, and was not since we came.
+    pub(crate) fn awaited(&self) -> Option<&Path> {
+        match &self.input {
+            Input::Named { path, file: None } if self.off == 0 => Some(path),
+            _ => None,
+        }
+    }
+
     /// The end: what is still held back, as the last and unfinished line.
     pub(crate) fn finish(&mut self, t: u64, loading: bool, out: &mut Vec<Record>) {
         self.look(t, loading, out);
+        if self.awaited().is_some() && !self.unreadable {
+            self.unreadable = true;
+            out.push(self.gap("unreadable", t, t, "there was no such file"));
+        }
         if loading && t.saturating_sub(self.heard_t) > SILENCE_NS {
             out.push(self.gap("silent", self.heard_t, t, "the log said nothing"));
         }
@@ -444,6 +456,23 @@ mod tests {
         drop(writer);
         assert_eq!(look(&mut follower, S, true), ["gap ended 1-1"]);
         assert!(look(&mut follower, S, true).is_empty());
+    }
+
+    #[test]
+    fn a_log_that_never_came_is_a_gap_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("server.log");
+        let mut follower = Follower::named(0, path.to_str().unwrap(), 0).unwrap();
+        let mut out = Vec::new();
+        follower.finish(1, false, &mut out);
+        follower.finish(2, false, &mut out);
+        assert_eq!(follower.awaited(), Some(path.as_path()));
+        assert!(
+            matches!(out.as_slice(), [Record::Gap(gap)] if gap.why == "there was no such file")
+        );
+        std::fs::write(&path, "late\n").unwrap();
+        follower.finish(3, false, &mut out);
+        assert_eq!(follower.awaited(), None);
     }
 
     #[test]

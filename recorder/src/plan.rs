@@ -167,11 +167,16 @@ impl fmt::Display for Plan {
         match self.interval {
             Some(interval) => writeln!(f, "  every    {} ms", interval.as_millis())?,
             None if self.command == "snapshot" => writeln!(f, "  once")?,
+            None if self.command == "xray" => {
+                let default = "250 ms for a server of ours, else 1 s";
+                writeln!(f, "  every    {default}, or 20 times what a reading takes")?;
+            }
             None => writeln!(f, "  every    1 s, or 20 times what a reading takes")?,
         }
         match self.duration {
             Some(duration) => writeln!(f, "  for      {} s", duration.as_secs_f64())?,
             None if self.command == "snapshot" => {}
+            None if self.command == "xray" => writeln!(f, "  until    the load ends")?,
             None => writeln!(f, "  until    Ctrl-C or SIGTERM")?,
         }
         let part = crate::sink::part_of(&self.output);
@@ -258,8 +263,11 @@ pub(crate) fn parse_url(url: &str) -> Result<Url, Error> {
     if !given.contains("://") {
         return Err(Error::wrong_call(format!("{given:?} is no URL: it has no scheme"), help()));
     }
-    let url = Url::parse(url)
-        .map_err(|error| Error::wrong_call(format!("{given:?} is no URL: {error}"), help()))?;
+    let url = Url::parse(url).map_err(|error| {
+        // With its port, an address that is no URL would be advised again.
+        let help = "write it like http://127.0.0.1:8000, with a port up to 65535";
+        Error::wrong_call(format!("{given:?} is no URL: {error}"), help)
+    })?;
     match url.scheme() {
         "http" if url.has_host() => Ok(url),
         "https" => Err(Error::wrong_call(

@@ -149,6 +149,18 @@ impl Expected {
         }
     }
 
+    /// The place that somebody named and that got nothing from the load.
+    pub(crate) fn unmet(&self) -> Option<&Path> {
+        let unchanged = |path: &Path| size(path).as_ref() == self.before.get(path);
+        match &self.place {
+            _ if self.ours => None,
+            Place::File(path) => Some(path.as_path()).filter(|path| unchanged(path)),
+            Place::Folder(folder) => {
+                Some(folder.as_path()).filter(|_| sizes(folder) == self.before)
+            }
+        }
+    }
+
     /// Removes a result that only we wanted.
     pub(crate) fn clean_up(&self) {
         if let (true, Place::File(path)) = (self.ours, &self.place) {
@@ -241,9 +253,14 @@ mod tests {
         fs::write(path("old.json"), "old").unwrap();
         fs::write(path("grown.jsonl"), "one\n").unwrap();
         let expected = Expected::at(Place::Folder(folder.path().to_owned()), false);
+        let named = |name: &str| Expected::at(Place::File(path(name)), false);
+        let (old, new) = (named("old.json"), named("new.json"));
+        assert!([&expected, &old, &new].iter().all(|expected| expected.unmet().is_some()));
         fs::write(path("grown.jsonl"), "one\ntwo\n").unwrap();
         fs::write(path("new.json"), "{}").unwrap();
         fs::write(path("new.txt"), "no").unwrap();
+        assert!(expected.unmet().is_none() && new.unmet().is_none());
+        assert_eq!(old.unmet(), Some(path("old.json").as_path()));
         let mut out = Vec::new();
         expected.pick_up(&mut Shelf::default(), 0, None, &mut out);
         let found: Vec<_> = out
@@ -265,6 +282,7 @@ mod tests {
         let mut out = Vec::new();
         ours.pick_up(&mut Shelf::default(), 0, None, &mut out);
         assert!(matches!(out.as_slice(), [Record::Gap(gap)] if gap.what == "unreadable"));
+        assert_eq!(ours.unmet(), None, "nobody named it");
         fs::write(&path, "{}").unwrap();
         Expected::at(Place::File(path.clone()), false).clean_up();
         assert!(path.exists());

@@ -89,6 +89,10 @@ async fn close_books(run: &mut Run<'_>) {
     let (t, mut out) = (run.now(), Vec::new());
     for follower in &mut run.followers {
         follower.finish(t, false, &mut out);
+        if let Some(path) = follower.awaited() {
+            let help = "check the path that --log was given";
+            run.voice.warn(&format!("the log {} never came\n  help: {help}", path.display()));
+        }
     }
     run.keep_log(out);
     if let Some(marks) = run.marks.take() {
@@ -474,7 +478,11 @@ impl<'a> After<'a> {
             Early::Error(_) => "what there was is in it".to_owned(),
         };
         match sealed {
-            Ok(sealed) => self.voice.say(&format!("{}: {what}", sealed.path.display())),
+            Ok(sealed) => {
+                let path = sealed.path.display();
+                let next = format!("judge it with inferlint-analyze check {path}");
+                self.voice.say(&format!("{path}: {what}; {next}"));
+            }
             Err(error) => self.voice.error(&error),
         }
         match early {

@@ -267,6 +267,10 @@ pub(super) fn end_load(run: &mut Run<'_>, load: &mut Load) -> Ending {
     run.session.sink.account(load.exit(ending, t));
     let mut out = Vec::new();
     load.pick_up(&mut run.shelf, t, &mut out);
+    for place in load.expected.iter().filter_map(Expected::unmet) {
+        let help = "see how the load ended, and whether the path is right";
+        run.voice.warn(&format!("the load left no result in {}\n  help: {help}", place.display()));
+    }
     load.ending = Some(ending);
     run.session.sink.send(Worth::Body, &mut out);
     run.set_loading(false, t);

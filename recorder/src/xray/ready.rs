@@ -57,7 +57,12 @@ pub(super) async fn until_ready(
             note(run, "ready_by", ready_by);
             let edge = user_edge(run);
             let _ = run.session.end(edge, "start");
-            run.voice.say(&format!("the server is ready ({ready_by})"));
+            let says = match ready_by {
+                "line" => "its log says so",
+                "url" => "--ready-url answers",
+                _ => "it answers",
+            };
+            run.voice.say(&format!("the server is ready ({says})"));
             return Ok((Some(&base) != expected.as_ref()).then_some(base));
         }
         if answered.is_none() && serve.ready_url.is_none() {

@@ -10,6 +10,7 @@ use crate::sink::Sealed;
 use crate::status::Voice;
 use crate::stop::forward;
 use nix::sys::signal::Signal;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Runs the analyzer, if it is at hand, and gives its status.
@@ -35,7 +36,7 @@ pub(super) async fn judge(
         Some(analyzer) if errand.analyze => analyzer,
         _ => {
             voice.say(&format!(
-                "{shown}: {size} kB, whole. judge it with inferlint-analyze check {shown}"
+                "{shown}: {size} kB, whole; judge it with inferlint-analyze check {shown}"
             ));
             return Ok(exit::DONE);
         }
@@ -45,20 +46,39 @@ pub(super) async fn judge(
     // Our standard output is the load's.
     check.arg("check").arg(bundle).stdout(std::io::stderr()).stdin(Stdio::null());
     let check = status_of(check, signals).await?;
-    let page = plan.output.with_extension("html");
-    let mut report = Command::new(&analyzer);
-    report.arg("report").arg(bundle).arg("-o").arg(&page).arg("--force");
-    report.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
-    let written = status_of(report, signals).await?;
-    if written.is_some_and(|code| code <= 2) && page.is_file() {
-        voice.say(&format!("page: {}", page.display()));
-    }
+    write_page(&analyzer, plan, bundle, voice, signals).await?;
     if let Some(code @ 0..=2) = check {
         return Ok(code as u8);
     }
     let shown_analyzer = analyzer.display();
     voice.warn(&format!("{shown_analyzer} could not judge {shown}\n  help: run it by hand"));
     Ok(exit::COULD_NOT)
+}
+
+/// Has the page written beside the bundle, where nothing stands in its place.
+async fn write_page(
+    analyzer: &Path,
+    plan: &Plan,
+    bundle: &Path,
+    voice: &Voice,
+    signals: &mut Signals,
+) -> Result<(), Stop> {
+    let page = plan.output.with_extension("html");
+    let shown = page.display();
+    if page.symlink_metadata().is_ok() && !plan.force {
+        let bundle = bundle.display();
+        let help = format!("inferlint-analyze report {bundle} -o {shown} --force replaces it");
+        voice.warn(&format!("{shown} exists, and is left as it is\n  help: {help}"));
+        return Ok(());
+    }
+    let mut report = Command::new(analyzer);
+    report.arg("report").arg(bundle).arg("-o").arg(&page).arg("--force");
+    report.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
+    let written = status_of(report, signals).await?;
+    if written.is_some_and(|code| code <= 2) && page.is_file() {
+        voice.say(&format!("page: {shown}"));
+    }
+    Ok(())
 }
 
 /// Runs a program to its end. `None`: it could not be run, or a signal ended it. What signals it has
