@@ -45,6 +45,11 @@ pub struct ClientResult {
     pub rate: Option<f64>,
     /// Output tokens asked for a request. `None`: the file does not say.
     pub output_len: Option<u64>,
+    /// Requests that the tool sent beside the load to probe the server, and got an answer to.
+    pub probes: u64,
+    /// Most requests open at once, by the tool's own count of those that succeeded; at least so many
+    /// as were, because it counts by the second.
+    pub most_open: Option<f64>,
     /// Latency figures in ms by the tool's own key, e.g. `median_ttft_ms`.
     pub latencies: BTreeMap<String, f64>,
     /// Documents in the file; this is the last.
@@ -333,6 +338,8 @@ fn common(tool: &'static str, map: &Map<String, Value>) -> Option<ClientResult> 
             .or_else(|| number(map, "total_throughput")),
         max_concurrency: number(map, "max_concurrency"),
         rate: number(map, "request_rate"),
+        probes: count(map, "probe_completed").unwrap_or(0),
+        most_open: number(map, "max_concurrent_requests"),
         latencies,
         ..ClientResult::default()
     })

@@ -28,7 +28,8 @@ tripwire! {
     /// running limit, a longer queue, a faster client.
     ///
     /// # When it cannot tell
-    /// No metrics were sampled during the load, or the gauges of running requests are not exported.
+    /// No metrics were sampled during the load, or the gauges of running requests are not exported, and
+    /// the load tool's own count of open requests (`max_concurrent_requests`) does not show fewer.
     /// A peak below the request in very few samples, with nothing that held it down, or in samples
     /// that miss more than half of the load; or fewer open requests by the gauges than their times
     /// add up to (SGLang's gauges are set every 40 decode steps: short answers run in between).
@@ -71,7 +72,10 @@ tripwire! {
 fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     scope.sees_whole_requests()?;
     let engine = scope.engine()?;
-    let running = scope.track(Signal::Running)?;
+    let running = match scope.track(Signal::Running) {
+        Ok(running) => running,
+        Err(missing) => return by_client(scope).ok_or(missing),
+    };
     let totals = running.total();
     let peak = totals.iter().flatten().copied().fold(f64::NAN, f64::max);
     if peak.is_nan() {
@@ -148,6 +152,28 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         cause.text
     );
     Ok(facts(Verdict::fail(message)).with("limited_by", cause.key))
+}
+
+/// Without samples: the load tool's own count of open requests, which is never too low where none
+/// failed.
+fn by_client(scope: &Scope<'_>) -> Option<Verdict> {
+    let result = scope.result().ok().filter(|result| result.failed == Some(0))?;
+    let Requested { at_once, from } = scope.requested()?;
+    let open = result.most_open.filter(|open| *open > 0.0 && *open < at_once)?;
+    let message = format!(
+        "at most {} of {} requests can have run at once: by its own count \
+         (max_concurrent_requests) the client never had more open{}",
+        count(open),
+        count(at_once),
+        rate(scope)
+    );
+    Some(
+        Verdict::fail(message)
+            .with("client_open", open)
+            .with("requested", at_once)
+            .with("requested_from", from)
+            .with("limited_by", "client"),
+    )
 }
 
 /// Requests finished during the point, by the load tool's count or the server's.
@@ -431,6 +457,30 @@ vllm:num_requests_running 8
 "#,
             status: Status::Fail,
             says: &["at most 9 of 64", "client never had more than 11 requests open"],
+        },
+        Case {
+            name: "no samples, and a client that counts fewer open",
+            evidence: r#"
+== result
+{"backend": "vllm", "num_prompts": 500, "completed": 500, "failed": 0, "max_concurrency": 512, "max_concurrent_requests": 100}
+== before
+vllm:num_requests_running 0
+== after
+"#,
+            status: Status::Fail,
+            says: &["at most 100 of 500", "max_concurrent_requests"],
+        },
+        Case {
+            name: "no samples, and requests that failed are not in the client's count",
+            evidence: r#"
+== result
+{"backend": "vllm", "num_prompts": 500, "completed": 100, "failed": 400, "max_concurrency": 512, "max_concurrent_requests": 100}
+== before
+vllm:num_requests_running 0
+== after
+"#,
+            status: Status::Unknown,
+            says: &["no metrics were sampled"],
         },
         Case {
             name: "a client that was told a rate",

@@ -2,7 +2,7 @@ use super::Check;
 use crate::engine::Signal;
 use crate::evidence::{Missing, Scope, Windows};
 use crate::finding::Verdict;
-use crate::number::{grouped, seconds};
+use crate::number::{grouped, plural, seconds};
 
 tripwire! {
     /// # What it checks
@@ -128,16 +128,32 @@ fn clock_start(scope: &Scope<'_>) -> Result<Option<i64>, Missing> {
     if count == 0.0 {
         return Ok(None);
     }
-    let track = match scope.track(Signal::Finished) {
-        Ok(track) => track,
-        // One that it may have sent does not make its duration unknown.
-        Err(_) if untimed.known == 0 => return Ok(None),
-        Err(missing) => return Err(missing),
-    };
-    let finished = track.total();
-    let before = finished.iter().flatten().next().copied().unwrap_or(0.0);
-    let over = finished.iter().position(|n| n.is_some_and(|n| n - before >= count));
-    Ok(over.and_then(|i| track.times.get(i).copied()))
+    if let Some(over) = grown_by(scope, Signal::Finished, count) {
+        return Ok(Some(over));
+    }
+    // One that it may have sent does not make its duration unknown.
+    if untimed.known == 0 {
+        return Ok(None);
+    }
+    // Sums over replicas hold no count of requests, but the tokens of these.
+    let finished = scope.counter(Signal::Finished)?.total;
+    let each = scope.counter(Signal::GenerationTokens)?.total / finished.max(1.0);
+    let over = grown_by(scope, Signal::GenerationTokens, count * each);
+    over.map(Some).ok_or_else(|| {
+        Missing::lack(format!(
+            "no sample shows when the {} had ended that the load tool sent before its clock started",
+            plural(count, "request")
+        ))
+    })
+}
+
+/// When a counter had grown by so much since the first sample.
+fn grown_by(scope: &Scope<'_>, signal: Signal, by: f64) -> Option<i64> {
+    let track = scope.track(signal).ok()?;
+    let values = track.total();
+    let before = values.iter().flatten().next().copied()?;
+    let over = values.iter().position(|n| n.is_some_and(|n| n - before >= by))?;
+    track.times.get(over).copied()
 }
 
 /// Time between the edges that was outside the active window, where it is a second or more.
@@ -223,6 +239,42 @@ vllm:generation_tokens_total 600
 "#,
             status: Status::Pass,
             says: &["in 5.40 s"],
+        },
+        Case {
+            name: "a test request before the clock, in sums without requests",
+            evidence: r#"
+== summed
+== output
+Initial test run completed. Starting main benchmark run...
+== result
+{"backend":"vllm","num_prompts":4,"completed":4,"total_output_tokens":400,"duration":5.4}
+== before
+vllm:num_requests_running{engine="0"} 0
+vllm:num_requests_waiting{engine="0"} 0
+vllm:generation_tokens_total{engine="0"} 0
+vllm:request_success_total{engine="0"} 0
+== 0
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+vllm:generation_tokens_total 0
+== 1
+vllm:num_requests_running 1
+== 3
+vllm:num_requests_running 4
+vllm:generation_tokens_total 104
+== 8
+== 8.5
+vllm:num_requests_running 0
+vllm:generation_tokens_total 500
+== after
+- vllm:num_requests_running
+- vllm:num_requests_waiting
+- vllm:generation_tokens_total
+vllm:request_success_total{engine="0"} 5
+vllm:generation_tokens_total{engine="0"} 500
+"#,
+            status: Status::Pass,
+            says: &["in 5.40 s", "worked 5.0 to"],
         },
         Case {
             name: "a timer that runs on",

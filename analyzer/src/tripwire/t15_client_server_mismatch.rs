@@ -17,7 +17,8 @@ tripwire! {
     /// # How it decides
     /// The load tool's completed requests and output tokens against the differences of the server's
     /// counters over the load, allowing for the requests the tool is known to send and leave out of
-    /// its result: a test request and warm-ups, read from its output, else from its flags. More
+    /// its result: a test request and warm-ups, read from its output, else from its flags, and the
+    /// probes beside the load that its result counts apart (`--probe-request-rate`). More
     /// finished requests, or fewer, is a failure; requests that the server finished and the load tool
     /// counts as failed are a warning. Tokens that differ by more than the untimed
     /// requests explain are a warning. A recorder's own probes come before the first reading.
@@ -52,7 +53,8 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     let result = scope.result()?;
     let finished = finished(scope)?;
     let completed = result.completed as f64;
-    let untimed = result.untimed(scope.point.output.as_deref(), &scope.point.params);
+    let mut untimed = result.untimed(scope.point.output.as_deref(), &scope.point.params);
+    untimed.known = untimed.known.saturating_add(result.probes);
     let facts = |verdict: Verdict| {
         verdict
             .with("server_requests", finished)
@@ -221,6 +223,21 @@ vllm:request_success_total{finished_reason="length"} 9
 "#,
             status: Status::Unknown,
             says: &["lacks a series of vllm:request_success_total", "was it cut?"],
+        },
+        Case {
+            name: "its own probes beside the load",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":32,"completed":32,"failed":0,"total_output_tokens":3200,"probe_completed":8,"probe_failed":0}
+== before
+vllm:request_success_total{finished_reason="length"} 0
+vllm:generation_tokens_total 0
+== after
+vllm:request_success_total{finished_reason="length"} 40
+vllm:generation_tokens_total 3208
+"#,
+            status: Status::Pass,
+            says: &["32 requests, 3,200 output tokens, and 8 untimed requests of its own"],
         },
         Case {
             name: "other traffic",

@@ -14,7 +14,7 @@ tripwire! {
     ///
     /// # How it decides
     /// Within one result, of the file or, where there is none, of the table that the load tool printed:
-    /// a median time to first token of 0; completed requests and not one output token; tokens between
+    /// a median (else mean) time to first token of 0 or less; completed requests and not one output token; tokens between
     /// which no time passed; a mean time to first token that is all of the latency of answers with many
     /// tokens, which then came in one piece; a second count of the tool's own that finds less than nine
     /// tenths of the tokens; percentiles that fall; a duration of 0 or less; a rate that is not the
@@ -120,8 +120,11 @@ fn streams(scope: &Scope<'_>, result: &ClientResult) -> bool {
     let printed = scope.point.output.as_ref().is_some_and(|output| {
         ["disable_stream=True", "non_streaming=True"].iter().any(|option| output.contains(option))
     });
-    !asked && !printed && ms(result, "mean_ttft_ms").is_none_or(|ttft| ttft >= 0.0)
+    !asked && !printed && ms(result, "mean_ttft_ms") != Some(NOT_STREAMED_MS)
 }
+
+/// TensorRT-LLM's time to first token of answers that were not streamed.
+const NOT_STREAMED_MS: f64 = -1000.0;
 
 fn ms(result: &ClientResult, key: &str) -> Option<f64> {
     result.latencies.get(key).copied()
@@ -133,11 +136,20 @@ fn each(result: &ClientResult) -> Option<f64> {
 }
 
 fn first_token_zero(result: &ClientResult) -> Impossible {
-    let median = ms(result, "median_ttft_ms").or_else(|| ms(result, "p50_ttft_ms"))?;
-    (median <= 0.0).then(|| {
-        let text = "the median TTFT is 0.00 ms, which is impossible: half of the requests counted \
-                    as completed got no first token";
-        ("median_ttft_ms", text.to_owned())
+    let known = |key: &'static str| Some((key, ms(result, key)?));
+    let median = known("median_ttft_ms").or_else(|| known("p50_ttft_ms"));
+    let (key, ttft) = median.or_else(|| known("mean_ttft_ms"))?;
+    let (which, whose) = match median {
+        Some(_) => ("median", "half of the requests"),
+        None => ("mean", "the requests"),
+    };
+    (ttft <= 0.0).then(|| {
+        let text = format!(
+            "the {which} TTFT is {} ms, which is impossible: {whose} counted as completed got no \
+             first token",
+            grouped(ttft, 2)
+        );
+        (key, text)
     })
 }
 
@@ -301,6 +313,24 @@ pub(super) mod tests {
 "#,
             status: Status::Fail,
             says: &["median TTFT is 0.00 ms"],
+        },
+        Case {
+            name: "first tokens before the requests",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":10,"completed":10,"total_output_tokens":800,"mean_ttft_ms":-5.0,"median_ttft_ms":-6.0}
+"#,
+            status: Status::Fail,
+            says: &["median TTFT is -6.00 ms"],
+        },
+        Case {
+            name: "no first token, and no percentile was asked for",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":10,"completed":10,"total_output_tokens":800,"mean_ttft_ms":0.0}
+"#,
+            status: Status::Fail,
+            says: &["mean TTFT is 0.00 ms"],
         },
         Case {
             name: "buffered",
