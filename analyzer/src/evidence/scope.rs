@@ -193,8 +193,15 @@ impl<'a> Scope<'a> {
                 _ if point.output.is_some() => ", and no table in its output".into(),
                 _ => String::new(),
             };
+            let ended = match point.exit {
+                Some(0) | None => String::new(),
+                Some(signal) if signal < 0 => {
+                    format!("; the load command was ended by signal {}", signal.unsigned_abs())
+                }
+                Some(status) => format!("; the load command ended with status {status}"),
+            };
             Missing::lack(format!(
-                "no result file of the load tool (give it with --result){printed}"
+                "no result file of the load tool (give it with --result){printed}{ended}"
             ))
         })
     }

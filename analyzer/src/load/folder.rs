@@ -206,4 +206,22 @@ mod tests {
         put("bench.json", "<html>");
         assert!(open(folder.path()).is_err());
     }
+
+    #[test]
+    fn a_result_that_is_missing_is_missed_with_how_its_load_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let why = |exit: &str| {
+            fs::write(folder.path().join("before.prom"), "vllm:num_requests_running 0\n").unwrap();
+            let load = format!("{{\"argv\": [\"vllm\"], \"exit\": {exit}}}");
+            fs::write(folder.path().join("load.json"), load).unwrap();
+            let run = open(folder.path()).unwrap();
+            let group = &run.groups()[0];
+            let scope = crate::evidence::Scope { run: &run, point: &run.points[0], group };
+            scope.result().unwrap_err().what
+        };
+        assert!(why("1").ends_with("; the load command ended with status 1"));
+        assert!(why("-9").ends_with("; the load command was ended by signal 9"));
+        assert!(why("0").ends_with("(give it with --result)"));
+        assert_eq!(why("0"), why("null"));
+    }
 }
