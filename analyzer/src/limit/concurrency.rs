@@ -20,11 +20,14 @@ struct Average {
     how: String,
     /// Seconds with a request running, where gauges show them.
     busy: Option<f64>,
+    /// Requests that waited are among them.
+    open: bool,
 }
 
 pub(super) fn card(scope: &Scope<'_>) -> Option<Limit> {
     let average = average(scope)?;
-    let mut text = format!("{} requests ran at once on average", grouped(average.requests, 1));
+    let word = if average.open { "were open" } else { "ran" };
+    let mut text = format!("{} requests {word} at once on average", grouped(average.requests, 1));
     let asked = scope.requested();
     if let Some(asked) = &asked {
         text += &format!(", of {} asked for ({})", count(asked.at_once), asked.from);
@@ -37,9 +40,11 @@ pub(super) fn card(scope: &Scope<'_>) -> Option<Limit> {
     }
     let low = asked.as_ref().is_some_and(|asked| average.requests < asked.at_once * REACHED);
     let (title, tone) = match (low, again, asked) {
+        (true, ..) if average.open => ("Fewer were open at once than asked for", Tone::Note),
         (true, ..) => ("Fewer ran at once than asked for", Tone::Note),
         (_, Some(_), _) => ("Prompt tokens were computed again", Tone::Note),
-        (.., Some(_)) => ("The load ran at the concurrency asked for", Tone::Ok),
+        (.., Some(_)) if !average.open => ("The load ran at the concurrency asked for", Tone::Ok),
+        _ if average.open => ("How many were open at once", Tone::Note),
         _ => ("How many ran at once", Tone::Note),
     };
     Some(Limit { key: "concurrency", title, text, tone })
@@ -78,16 +83,19 @@ fn average(scope: &Scope<'_>) -> Option<Average> {
             count(passes),
             "sglang:cuda_graph_passes_total"
         );
-        return Some(Average { requests: tokens / passes, how, busy: seconds });
+        return Some(Average { requests: tokens / passes, how, busy: seconds, open: false });
     }
     if let (Some(busy), Some(running)) = (busy, running) {
         let how = format!("{} over {} s busy{missed}", running.metric, grouped(busy.seconds, 1));
-        return Some(Average { requests: busy.mean, how, busy: seconds });
+        return Some(Average { requests: busy.mean, how, busy: seconds, open: false });
     }
     // Gauges that lag show how many were admitted, not when: the times of the requests do.
     let result = scope.result().ok()?;
     let length = result.duration_s.filter(|seconds| *seconds > 0.0)?;
     let ended = scope.counter(Signal::Ended).ok().filter(|ended| ended.total > 0.0)?;
+    if !lags {
+        return open_on_average(scope, length);
+    }
     let decode = scope.counter(Signal::DecodeSeconds).ok()?;
     let each = (scope.counter(Signal::PrefillSeconds).ok()?.total + decode.total) / ended.total;
     let how = format!(
@@ -98,7 +106,20 @@ fn average(scope: &Scope<'_>) -> Option<Average> {
         grouped(length, 1)
     );
     let requests = each * result.completed as f64 / length;
-    (requests > 0.0).then_some(Average { requests, how, busy: None })
+    (requests > 0.0).then_some(Average { requests, how, busy: None, open: false })
+}
+
+/// Without samples: the times of all requests over the load tool's.
+fn open_on_average(scope: &Scope<'_>, length: f64) -> Option<Average> {
+    let spent = scope.counter(Signal::EndedSeconds).ok()?;
+    let requests = spent.total / length;
+    let how = format!(
+        "requests of {} s in all ({}) in the load tool's {} s",
+        grouped(spent.total, 1),
+        spent.metric,
+        grouped(length, 1)
+    );
+    (requests > 0.0).then_some(Average { requests, how, busy: None, open: true })
 }
 
 /// SGLang: tokens decoded and passes that decoded. With speculative decoding a pass makes several
@@ -169,6 +190,24 @@ vllm:generation_tokens_total 640
                 "over 2.0 s busy",
                 "640 output tokens",
                 "320.0 a second",
+            ],
+        },
+        Case {
+            name: "no samples, but the times of the requests",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":200,"completed":200,"max_concurrency":32,"duration":60.0}
+== before
+vllm:e2e_request_latency_seconds_count 3
+vllm:e2e_request_latency_seconds_sum 10
+== after
+vllm:e2e_request_latency_seconds_count 203
+vllm:e2e_request_latency_seconds_sum 610
+"#,
+            tone: Some(Tone::Note),
+            says: &[
+                "10.0 requests were open at once on average, of 32",
+                "600.0 s in all (vllm:e2e_request_latency_seconds_sum) in the load tool's 60.0 s",
             ],
         },
         Case {
