@@ -20,8 +20,11 @@ impl Busy {
     fn over(times: &[i64], running: &[Option<f64>]) -> Option<Self> {
         let mut seconds = 0.0;
         let mut requests = 0.0;
-        for ((from, to), running) in times.iter().zip(times.iter().skip(1)).zip(running) {
-            if let Some(running) = running.filter(|running| *running > 0.0) {
+        // A reading that shows nothing ends no stretch.
+        let known = times.iter().zip(running).filter_map(|(t, running)| Some((*t, (*running)?)));
+        let known: Vec<(i64, f64)> = known.collect();
+        for ((from, running), (to, _)) in known.iter().zip(known.iter().skip(1)) {
+            if *running > 0.0 {
                 let length = to.saturating_sub(*from) as f64 / 1e9;
                 seconds += length;
                 requests += running * length;
@@ -41,5 +44,7 @@ mod tests {
         let found = Busy::over(&times, &[Some(0.0), Some(4.0), Some(10.0), Some(0.0)]).unwrap();
         assert_eq!((found.seconds, found.mean), (3.0, 8.0));
         assert!(Busy::over(&times, &[None, None, None, None]).is_none());
+        let found = Busy::over(&times, &[Some(0.0), Some(4.0), None, Some(0.0)]).unwrap();
+        assert_eq!((found.seconds, found.mean), (3.0, 4.0));
     }
 }

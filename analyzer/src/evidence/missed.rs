@@ -24,6 +24,15 @@ impl Scope<'_> {
         running.total().into_iter().enumerate().map(busy).collect()
     }
 
+    /// The samples that show how many run, each with whether requests run or wait in it. A reading that
+    /// was an error page, or cut, shows neither that they do nor that they do not.
+    pub(super) fn looks(&self, running: &Track) -> Vec<(i64, bool)> {
+        let busy = self.under_way(running);
+        let shown = running.total().into_iter().zip(busy).zip(&running.times);
+        let known = shown.filter(|((running, busy), _)| running.is_some() || *busy);
+        known.map(|((_, busy), t)| (*t, busy)).collect()
+    }
+
     /// For engines whose gauges stay when the last request has ended: the first sample that counts
     /// all tokens of the load.
     fn all_counted(&self) -> Option<usize> {
@@ -52,16 +61,13 @@ impl Scope<'_> {
     /// The share of the time with requests under way that lies between samples too far apart, or
     /// beyond the first or last one.
     fn missed(&self, running: &Track) -> f64 {
-        let busy = self.under_way(running);
-        let (Some((&first, &last)), Some((begun, still))) = (
-            running.times.first().zip(running.times.last()),
-            busy.first().copied().zip(busy.last().copied()),
-        ) else {
+        let looks = self.looks(running);
+        let (Some(&(first, begun)), Some(&(last, still))) = (looks.first(), looks.last()) else {
             return 0.0;
         };
         let (begin, end) = self.bounds();
-        let between = running.times.windows(2).zip(busy.windows(2)).filter_map(|pair| match pair {
-            ([from, to], [a, b]) => Some((to - from, *a || *b)),
+        let between = looks.windows(2).filter_map(|pair| match pair {
+            [(from, a), (to, b)] => Some((to - from, *a || *b)),
             _ => None,
         });
         let beyond = [(first - begin.unwrap_or(first), begun), (end.unwrap_or(last) - last, still)];
@@ -156,6 +162,22 @@ mod tests {
         let windows = ask(&example::run(&stays.concat()), |scope| scope.windows().unwrap());
         let seconds = |(a, b): (i64, i64)| (a / 1_000_000_000, b / 1_000_000_000);
         assert_eq!((seconds(windows.inner), seconds(windows.outer)), ((1, 2), (0, 3)));
+    }
+
+    #[test]
+    fn readings_that_show_nothing_are_no_samples() {
+        let mut text = "== before\nup 1\nvllm:num_requests_running 0\n== 0\n== 1\n".to_owned();
+        for second in 2..=8 {
+            text += &format!("== {second}\n- vllm:num_requests_running\n");
+        }
+        text += "== 9\nvllm:num_requests_running 4\n== 10\n== 11\n- vllm:num_requests_running\n";
+        text += "== 12\nvllm:num_requests_running 0\n== after\n";
+        let run = example::run(&text);
+        // One sample wider on each side is the last that shows that nothing ran.
+        let windows = ask(&run, |scope| scope.windows().unwrap());
+        let seconds = |(a, b): (i64, i64)| (a / 1_000_000_000, b / 1_000_000_000);
+        assert_eq!((seconds(windows.inner), seconds(windows.outer)), ((9, 10), (1, 12)));
+        assert_eq!(shown(&run).unwrap_err().what, "the samples miss 73% of the load");
     }
 
     #[test]

@@ -145,6 +145,12 @@ fn several(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
             )));
         }
     }
+    if let Some(column) = own_counters(source, &source.full).find(|c| swings(c, begin, end)) {
+        return Some(Restarted::Several(format!(
+            "{} falls and comes back again and again",
+            column.series.name
+        )));
+    }
     let peers: Vec<&str> = source
         .peers
         .iter()
@@ -152,6 +158,15 @@ fn several(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
         .map(|(_, peer)| peer.as_str())
         .collect();
     returns(&peers).then(|| Restarted::Several("answers come from alternating addresses".into()))
+}
+
+/// Whether a counter falls, rises again by as much from one reading to the next, and falls once more:
+/// it is of one server, then of another. A server that was started anew counts up again.
+fn swings(column: &Column, begin: usize, end: usize) -> bool {
+    let values: Vec<f64> = column.between(begin, end).map(|(_, value)| value).collect();
+    let mut steps = values.windows(2).filter_map(|pair| Some(pair.get(1)? - pair.first()?));
+    let Some(fall) = steps.find(|step| *step < 0.0) else { return false };
+    steps.any(|step| step >= -fall) && steps.any(|step| step < 0.0)
 }
 
 /// True when a value comes back after another one.
@@ -212,6 +227,15 @@ fn vanished(
     Some(Restarted::Yes(Restart { at: when(source, end), how, series: 0 }))
 }
 
+/// The series of the server's own that only grow.
+fn own_counters<'a>(
+    source: &'a Source,
+    readings: &'a Recording,
+) -> impl Iterator<Item = &'a Column> {
+    let own = readings.columns().iter().filter(|column| is_own(source, column));
+    own.filter(|column| is_counter(readings, &column.series.name))
+}
+
 /// Counters that fell, each with the first reading that shows it, the value before and then. Sums
 /// over several writers' files may differ in their last bit: that is no fall.
 fn falls<'a>(
@@ -220,9 +244,7 @@ fn falls<'a>(
     begin: usize,
     end: usize,
 ) -> impl Iterator<Item = (&'a Column, usize, f64, f64)> {
-    let own = readings.columns().iter().filter(|column| is_own(source, column));
-    let counters = own.filter(|c| is_counter(readings, &c.series.name));
-    counters.filter_map(move |column| {
+    own_counters(source, readings).filter_map(move |column| {
         let values: Vec<(usize, f64)> = column.between(begin, end).collect();
         values.windows(2).find_map(|pair| match *pair {
             [(_, old), (reading, new)] if new < old - old.abs() * SUM_NOISE => {
@@ -335,6 +357,22 @@ mod tests {
     fn alternating_start_times_are_several_servers() {
         let found = judge(&[&[("a_created", 1.0)], &[("a_created", 2.0)], &[("a_created", 1.0)]]);
         assert!(matches!(found, Restarted::Several(_)), "{found:?}");
+    }
+
+    #[test]
+    fn counters_that_swing_are_several_servers() {
+        let counted = |values: &[f64]| {
+            let series = "vllm:generation_tokens_total";
+            let readings: Vec<Vec<(&str, f64)>> =
+                values.iter().map(|value| vec![(series, *value)]).collect();
+            let readings: Vec<&[(&str, f64)]> = readings.iter().map(Vec::as_slice).collect();
+            vllm(&readings)
+        };
+        assert!(matches!(counted(&[50.0, 300.0, 55.0, 310.0, 60.0]), Restarted::Several(_)));
+        // Two ends of one server.
+        let twice = counted(&[50.0, 300.0, 0.0, 100.0, 200.0, 310.0, 5.0]);
+        assert!(matches!(twice, Restarted::Yes(_)), "{twice:?}");
+        assert!(matches!(counted(&[50.0, 300.0, 0.0, 310.0, 320.0]), Restarted::Yes(_)));
     }
 
     #[test]

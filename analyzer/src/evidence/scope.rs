@@ -384,8 +384,12 @@ impl<'a> Scope<'a> {
     pub fn track(&self, signal: Signal) -> Result<Track, Missing> {
         let span = self.span();
         let mut track: Option<Track> = None;
-        for (_, source) in self.sources() {
+        for (edges, source) in self.sources() {
             let recording = samples_of(source).ok_or_else(no_samples)?;
+            // Each reading is of another server: neither their sum nor one of them is shown.
+            if let several @ Restarted::Several(_) = Restarted::between(source, edges) {
+                return Err(reason(several).unwrap_or_else(no_samples));
+            }
             let found = Series::of(source, recording, signal)?;
             let (from, to) = span.map_or((0, recording.len()), |(a, b)| {
                 let times = recording.times();
@@ -415,13 +419,13 @@ impl<'a> Scope<'a> {
     /// When there are no samples of the requests, or none shows one.
     pub fn windows(&self) -> Result<Windows, Missing> {
         let running = self.track(Signal::Running)?;
-        let busy = self.under_way(&running);
+        let looks = self.looks(&running);
         let (Some(first), Some(last)) =
-            (busy.iter().position(|busy| *busy), busy.iter().rposition(|busy| *busy))
+            (looks.iter().position(|(_, busy)| *busy), looks.iter().rposition(|(_, busy)| *busy))
         else {
             return Err(Missing::lack("no sample shows a request running or waiting"));
         };
-        let time = |i: usize| running.times.get(i).copied();
+        let time = |i: usize| looks.get(i).map(|(t, _)| *t);
         let (Some(a), Some(b)) = (time(first), time(last)) else { return Err(no_samples()) };
         let (begin, end) = self.bounds();
         let before = first.checked_sub(1).and_then(time);
@@ -509,7 +513,11 @@ const LOST: [&str; 5] = ["rotated", "truncated", "too_large", "unreadable", "dro
 
 /// Why differences between these readings of one source mean nothing.
 fn replaced(source: &Source, edges: Edges) -> Option<Missing> {
-    let reason = match Restarted::between(source, edges) {
+    reason(Restarted::between(source, edges))
+}
+
+fn reason(restarted: Restarted) -> Option<Missing> {
+    let reason = match restarted {
         Restarted::No(_) | Restarted::Unknown => return None,
         Restarted::Yes(restart) => {
             format!(
@@ -518,7 +526,9 @@ fn replaced(source: &Source, edges: Edges) -> Option<Missing> {
             )
         }
         Restarted::Several(how) => {
-            format!("several servers answer at one address ({how}): differences mean nothing")
+            format!(
+                "several servers answer at one address ({how}): the readings are of none of them"
+            )
         }
         Restarted::Swapped(how) => {
             format!("the readings before and after the load are in the wrong order: {how}")

@@ -30,7 +30,7 @@ tripwire! {
     /// # When it cannot tell
     /// No metrics were sampled during the load, or the gauges of running requests are not exported, and
     /// the load tool's own count of open requests (`max_concurrent_requests`) does not show fewer.
-    /// A peak below the request in very few samples, with nothing that held it down, or in samples
+    /// Several servers that answer at one address. A peak below the request in very few samples, with nothing that held it down, or in samples
     /// that miss more than half of the load; or fewer open requests by the gauges than their times
     /// add up to (SGLang's gauges are set every 40 decode steps: short answers run in between).
     ///
@@ -481,6 +481,26 @@ vllm:num_requests_running 0
 "#,
             status: Status::Unknown,
             says: &["no metrics were sampled"],
+        },
+        Case {
+            name: "several servers behind one address",
+            evidence: r"
+== params
+concurrency=32
+== before
+process_start_time_seconds 1000
+vllm:num_requests_running 0
+== 0
+vllm:num_requests_running 16
+== 1
+process_start_time_seconds 1500
+== 2
+process_start_time_seconds 1000
+== 3
+== after
+",
+            status: Status::Unknown,
+            says: &["several servers answer at one address"],
         },
         Case {
             name: "a client that was told a rate",

@@ -15,8 +15,9 @@ tripwire! {
     /// Between the readings that bound the load: a `*_created` or `process_start_time_seconds` value
     /// that moved, a counter that fell, a replica, process or model label that vanished, or another
     /// process found at the address. Of a reading that holds others' metrics too, the engine's series
-    /// count and those of its process and web framework. Values that alternate are several servers behind one address. A server restarted
-    /// between two load points is a new lifetime, not a finding.
+    /// count and those of its process and web framework. Start times that alternate, or counters that
+    /// fall and come back, are several servers behind one address. A server restarted between two load
+    /// points is a new lifetime, not a finding.
     ///
     /// # What to do
     /// Repeat the run; look for the cause of the end in the server's log (T7).
