@@ -66,6 +66,16 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
+        // 1.0 and 1.1 print what the executor made of the arguments, and no arguments.
+        anchor: "PyTorchConfig(",
+        forms: &[r"PyTorchConfig\(.*\battn_backend='(?<name>\w+)'", r"PyTorchConfig\("],
+        read: |r, c| {
+            if let Some(backend) = text(c, "name") {
+                r.backend(backend, BackendRole::Model);
+            }
+        },
+    },
+    Rule {
         anchor: "max tokens in paged KV cache (",
         forms: &[r"Allocated (?<gib>[\d.]+) GiB for max tokens in paged KV cache \((?<n>\d+)\)"],
         // Printed for the profiling pool, then for the real one: the last stands.
@@ -166,6 +176,29 @@ const RULES: &[Rule] = &[
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_start_of_1_1_tells_its_backend_and_its_second_pool() {
+        // Reported with gpt-oss-120b on a DGX Spark, December 2025.
+        let log = "\
+[TensorRT-LLM] TensorRT-LLM version: 1.1.0rc3
+[12/20/2025-04:20:19] [TRT-LLM] [I] PyTorchConfig(extra_resource_managers={}, use_cuda_graph=True, cuda_graph_batch_sizes=[1, 2], attn_backend='TRTLLM', moe_backend='CUTLASS')
+[12/20/2025-04:21:10] [TRT-LLM] [W] Attention window size 131072 exceeds upper bound 8224 for available blocks. Reducing to 8224.
+[TensorRT-LLM][INFO] Number of tokens per block: 32.
+[TensorRT-LLM][INFO] [MemUsageChange] Allocated 0.56 GiB for max tokens in paged KV cache (8224).
+[12/20/2025-04:21:10] [TRT-LLM] [I] max_seq_len=8224, max_num_requests=64, max_num_tokens=8192, max_batch_size=64
+[TensorRT-LLM][INFO] Number of tokens per block: 32.
+[TensorRT-LLM][INFO] [MemUsageChange] Allocated 5.95 GiB for max tokens in paged KV cache (86720).
+[12/20/2025-04:21:52] [TRT-LLM] [I] max_seq_len=86720, max_num_requests=64, max_num_tokens=8192, max_batch_size=64
+INFO:     Application startup complete.
+";
+        let facts = crate::boot::read(log.as_bytes(), None).unwrap().facts;
+        assert_eq!(facts.backends.first().map(|b| b.value.name.as_str()), Some("TRTLLM"));
+        assert_eq!((facts.pool_tokens(), facts.kv_gib()), (Some(86_720), Some(5.95)));
+        assert_eq!(facts.block_size.map(|size| size.value), Some(32));
+        assert_eq!(facts.running_limit.map(|limit| limit.value), Some(64));
+        assert!(facts.unparsed.is_empty() && facts.ready_line == Some(10));
+    }
+
     #[test]
     fn an_engine_built_ahead_tells_its_blocks_and_its_limit() {
         // Reported with a draft and a target engine, January 2025.
