@@ -178,8 +178,11 @@ pub struct BootFacts {
     pub device: Option<Fact<String>>,
     /// Whether kernels were compiled.
     pub compile: Option<Fact<Compile>>,
-    /// Seconds the compiler took.
+    /// Seconds the compiler took, in the process where it took longest.
     pub compile_seconds: Option<Fact<f64>>,
+    /// Seconds the compiler took in each process.
+    #[serde(skip)]
+    pub compiled: Vec<OfProcess<f64>>,
     /// Seconds the weights took to load.
     pub load_seconds: Option<Fact<f64>>,
     /// Seconds the engine took to come up after loading.

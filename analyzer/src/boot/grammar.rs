@@ -125,7 +125,10 @@ pub(crate) struct Reading<'a> {
     /// Between the lines that begin and end the loading of a draft model.
     pub drafting: &'a mut bool,
     pub line: u64,
+    /// The process, without its pid.
     pub process: &'a str,
+    /// The process as its prefixes name it: ranks that share a name differ by their pids.
+    pub speaker: &'a str,
 }
 
 impl Reading<'_> {
@@ -153,6 +156,18 @@ impl Reading<'_> {
     pub(crate) fn more_kv_memory(&mut self, gib: f64) {
         let so_far = self.facts.kv_memory_gib.iter().find(|memory| memory.process == self.process);
         self.kv_memory(hundredths(gib + so_far.map_or(0.0, |memory| memory.value)));
+    }
+
+    /// One more stretch of compiling. A process compiles one after the other, ranks side by side.
+    pub(crate) fn compiled(&mut self, seconds: f64) {
+        let speaker = self.speaker;
+        let before = self.facts.compiled.iter().find(|own| own.process == speaker);
+        let value = seconds + before.map_or(0.0, |own| own.value);
+        let own = OfProcess { process: speaker.to_owned(), value, line: self.line };
+        replace(&mut self.facts.compiled, own);
+        if self.facts.compile_seconds.as_ref().is_none_or(|longest| longest.value < value) {
+            self.facts.compile_seconds = Some(self.fact(value));
+        }
     }
 
     pub(crate) fn memory(&mut self, part: &str, gib: f64) {

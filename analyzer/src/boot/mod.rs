@@ -232,6 +232,7 @@ impl Scanner {
                 drafting: &mut self.drafting,
                 line,
                 process: short(process),
+                speaker: process,
             };
             if compiled.apply(text, &mut reading) == Some(false)
                 && self.facts.unparsed.len() < MAX_UNPARSED

@@ -176,6 +176,17 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
+        // 0.9 to 0.14, later at DEBUG (`v1/metrics/loggers.py`). With data parallelism it is the sum
+        // of all engines.
+        anchor: "after num_gpu_blocks is: ",
+        forms: &[r"Engine 0+: .*after num_gpu_blocks is: (?<n>\d+)", "after num_gpu_blocks is: "],
+        read: |r, c| {
+            if r.facts.data_parallel.as_ref().is_none_or(|ranks| ranks.value == 1) {
+                last(&mut r.facts.pool_blocks, whole(c, "n"), r.line);
+            }
+        },
+    },
+    Rule {
         // A count of 0 is that of the small pool the CUDA graphs are profiled with (0.18 on), which
         // nobody asked for (`gpu_model_runner.py`, "Profiling CUDA graph memory").
         anchor: "Overriding num_gpu_blocks=",
@@ -261,8 +272,7 @@ const RULES: &[Rule] = &[
         forms: &[r"torch\.compile (?:takes|took) (?<s>[\d.]+) s(?:econds)? in total"],
         read: |r, c| {
             if let Some(s) = real(c, "s") {
-                let before = r.facts.compile_seconds.as_ref().map_or(0.0, |f| f.value);
-                r.facts.compile_seconds = Some(r.fact(before + s));
+                r.compiled(s);
             }
         },
     },
@@ -433,6 +443,25 @@ mod tests {
         let asked = "(EngineCore pid=9) INFO 11-30 17:20:06 [kv_cache_utils.py:2619] Overriding num_gpu_blocks=4096 with num_gpu_blocks_override=60\n";
         let facts = facts(&format!("{profiled}{asked}"));
         assert_eq!(facts.pool_blocks.map(|blocks| blocks.value), Some(60));
+    }
+
+    #[test]
+    fn blocks_are_read_of_one_engine_alone() {
+        // Reported with 0.11 on two GPUs, December 2025.
+        let said = "(APIServer pid=9) INFO 12-18 06:01:05 [loggers.py:191] Engine 000: vllm cache_config_info with initialization after num_gpu_blocks is: 103813\n";
+        assert_eq!(facts(said).pool_blocks.map(|blocks| blocks.value), Some(103_813));
+        let two = "(APIServer pid=9) INFO 12-18 06:00:01 [utils.py:233] non-default args: {'data_parallel_size': 2}\n";
+        assert_eq!(facts(&format!("{two}{said}")).pool_blocks, None);
+    }
+
+    #[test]
+    fn ranks_compile_side_by_side() {
+        let facts = facts("\
+(Worker_TP0 pid=7) INFO 12-18 06:00:39 [monitor.py:34] torch.compile takes 25.73 s in total
+(Worker_TP1 pid=8) INFO 12-18 06:00:39 [monitor.py:34] torch.compile takes 26.03 s in total
+(Worker_TP0 pid=7) INFO 12-18 06:00:52 [monitor.py:53] [eagle_head] torch.compile took 1.00 s in total
+");
+        assert_eq!(facts.compile_seconds.map(|s| (s.value, s.line)), Some((26.73, 3)));
     }
 
     #[test]
