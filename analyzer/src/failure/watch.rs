@@ -311,6 +311,12 @@ impl Watch {
             return;
         }
         if grammar.is_some_and(|g| (g.works)(text)) {
+            // Uvicorn's lines may be off, and a log may begin while the server serves. Only a start's
+            // own warm-up makes such an engine work before it is ready.
+            let serves = grammar.is_some_and(|g| g.answering_is_ready) || life.stage.is_none();
+            if life.ready.is_none() && life.stop.is_none() && life.death.is_none() && serves {
+                Self::became_ready(life, line.number);
+            }
             life.started = true;
             life.left = None;
             life.worked |= life.ready.is_some();

@@ -35,6 +35,10 @@ pub(super) const LOGS: &[&str] = &[
     // Stopped by its service manager, and by its launcher.
     "INFO:     Application startup complete.\nINFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 200 OK\nvllm.service: Main process exited, code=killed, status=15/TERM\n",
     "vllm-1  | INFO:     Application startup complete.\nvllm-1  | INFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 200 OK\nvllm-1 exited with code 143\n",
+    // Logs that begin while the server serves, and one whose framework was told to be quiet.
+    "[2026-01-01 10:10:00 TP0] Decode batch. #running-req: 9, #token: 2625, token usage: 0.09, gen throughput (token/s): 40.49, #queue-req: 0\n",
+    "(APIServer pid=1) INFO 01-01 10:00:10 [loggers.py:1] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 99.0 tokens/s, Running: 4 reqs, Waiting: 0 reqs, GPU KV cache usage: 1.0%\n",
+    "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\n(EngineCore pid=2) INFO 01-01 10:00:30 [core.py:214] init engine (profile, create kv cache, warmup model) took 44.33 seconds\nINFO 01-01 10:00:50 [loggers.py:1] Engine 000: Avg prompt throughput: 9.0 tokens/s, Avg generation throughput: 1.0 tokens/s, Running: 4 reqs\n",
 ];
 
 /// What a start says on its way that is no failure, although the log ends before it is ready.

@@ -296,6 +296,17 @@ fn what_ends_nothing_is_no_crash_although_the_log_ends_with_it() {
 }
 
 #[test]
+fn a_server_is_ready_by_its_work_but_not_by_its_own_warm_up() {
+    let work = "[2026-01-01 10:10:00 TP0] Decode batch. #running-req: 9, #token: 2625, token usage: 0.09, gen throughput (token/s): 40.49, #queue-req: 0\n";
+    let crash = "[2026-01-01 10:10:09 TP0] Scheduler hit an exception: Traceback (most recent call last):\n  File \"/s/x.py\", line 3, in f\nIndexError: pop from an empty deque\n";
+    let found = conclude(&format!("{work}{crash}"), &Aside::default());
+    assert_eq!(found.failure(Phase::Serving).map(|f| f.kind), Some("scheduler_exception"));
+    let start = "[2026-01-01 10:00:00] server_args={'model_path': '/m'}\n";
+    let found = conclude(&format!("{start}{work}{crash}"), &Aside::default());
+    assert_eq!(found.failure(Phase::Boot).map(|f| f.kind), Some("scheduler_exception"));
+}
+
+#[test]
 fn a_crash_stays_one_although_the_server_was_started_again() {
     let log = "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nINFO:     Application startup complete.\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] EngineCore encountered a fatal error.\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] RuntimeError: CUDA error: device-side assert triggered\nINFO 01-01 10:02:00 [api_server.py:1] vLLM API server version 0.11.0\nINFO:     Application startup complete.\n";
     let found = conclude(log, &Aside::default());
