@@ -10,6 +10,8 @@ pub(super) const KILLED: Kind = Kind::new(
     &[
         r"^Killed\s*$",
         r": line \d+:\s+\d+ Killed\b",
+        // A shell's word of a job in the background, bash's and zsh's.
+        r"^\[\d+\]\s*[-+]?\s*(?:\d+ )?(?i:killed)\s.*(?:vllm|sglang|trtllm)",
         r"(?i)\bexit ?code:? ?\(?-9\b",
         r"(?i)\bexit ?code[ :=]+137\b",
         r"(?i)\b(?:exited|terminated|died|crashed|failed) (?:with|by|due to)[\w ]* (?:-9|137|SIGKILL|signal 9)\b",

@@ -142,9 +142,10 @@ fn access(text: &str) -> Mark {
     }
 }
 
-/// How what started a process says that it ended, and with what: systemd, supervisord, pm2.
+/// How what started a process says that it ended, and with what: systemd, supervisord, pm2. The last
+/// two write of all their programs into one log: the server's is told by its name.
 static ENDED: Pattern = Pattern::new(
-    r"\.service: Main process exited, code=\w+, status=(?<systemd>\d+)|exited: \S+ \((?:exit status (?<supervisord>\d+)|terminated by SIG(?:KILL|SEGV|ABRT|BUS|QUIT|ILL|FPE)); not expected\)|App \[\S+\] exited with code \[(?<pm2>\d+)\]",
+    r"\.service: Main process exited, code=\w+, status=(?<systemd>\d+)|exited: (?i:\S*(?:vllm|sglang|trt|llm|infer)\S*) \((?:exit status (?<supervisord>\d+)|terminated by SIG(?:KILL|SEGV|ABRT|BUS|QUIT|ILL|FPE)); not expected\)|App \[(?i:\S*(?:vllm|sglang|trt|llm|infer)\S*)\] exited with code \[(?<pm2>\d+)\]",
 );
 
 /// `vllm-1 exited with code 1`, as `docker compose` says it.
@@ -201,6 +202,7 @@ mod tests {
             ("INFO exited: vllm (exit status 1; not expected)", End::Badly),
             ("INFO exited: vllm (terminated by SIGSEGV (core dumped); not expected)", End::None),
             ("INFO exited: vllm (terminated by SIGKILL; not expected)", End::Badly),
+            ("INFO exited: nginx (exit status 1; not expected)", End::None),
             ("PM2 | App [vllm:0] exited with code [1] via signal [SIGINT]", End::Badly),
             ("PM2 | App [vllm:0] exited with code [0] via signal [SIGINT]", End::None),
             (

@@ -137,6 +137,8 @@ pub(super) const EXAMPLES: &[Example] = &[
 
 /// One line each: further words that programs say it with.
 pub(super) const LINES: &[(&str, &str)] = &[
+    ("host_oom_killed", "[1]+  Killed                  vllm serve /m > server.log 2>&1"),
+    ("host_oom_killed", "[1]  + 4242 killed     python -m sglang.launch_server --model-path /m"),
     (
         "shm_too_small",
         "NCCL WARN Error while creating shared memory segment /dev/shm/nccl-3k2ZbF (size 9637888)",
