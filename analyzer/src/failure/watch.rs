@@ -89,6 +89,7 @@ struct Seen {
     exception: Option<Exception>,
     stage: Option<Stage>,
     process: String,
+    writers: Vec<String>,
     serving: bool,
     count: u64,
     /// Its process went on with the start afterwards.
@@ -144,6 +145,10 @@ struct Life {
     left: Option<(u64, String)>,
     /// The container that its lines are from, after those around it.
     writers: Vec<String>,
+    /// The containers that a server starts in, of several in one log.
+    engines: Vec<Vec<String>>,
+    /// Those of them that died before any was ready.
+    dead: Vec<Vec<String>>,
     stage: Option<Stage>,
     stage_line: u64,
     /// Answers to generating requests since the server was ready.
@@ -306,7 +311,7 @@ impl Watch {
             && life.ready.is_none()
             && ready_words.iter().any(|words| text.contains(words))
         {
-            Self::became_ready(life, line.number);
+            Self::became_ready(life, line);
             life.writers.clone_from(&line.writers);
             return;
         }
@@ -315,7 +320,7 @@ impl Watch {
             // own warm-up makes such an engine work before it is ready.
             let serves = grammar.is_some_and(|g| g.answering_is_ready) || life.stage.is_none();
             if life.ready.is_none() && life.stop.is_none() && life.death.is_none() && serves {
-                Self::became_ready(life, line.number);
+                Self::became_ready(life, line);
             }
             life.started = true;
             life.left = None;
@@ -332,6 +337,9 @@ impl Watch {
                 self.attention = ATTENTION_LINES;
                 if life.stop.is_none() && life.death.is_none() {
                     life.death = Some(line.number);
+                }
+                if life.ready.is_none() && !line.writers.is_empty() {
+                    note(&mut life.dead, &line.writers);
                 }
             }
             Mark::Stop => {
@@ -350,7 +358,7 @@ impl Watch {
                     && grammar.is_none_or(|g| g.answering_is_ready)
                     && life.stop.is_none()
                 {
-                    Self::became_ready(life, line.number);
+                    Self::became_ready(life, line);
                 }
                 life.left = None;
                 life.answered += 1;
@@ -368,10 +376,13 @@ impl Watch {
         }
     }
 
-    fn became_ready(life: &mut Life, line: u64) {
-        life.ready = Some(line);
-        life.passed_before_ready += life.seen.len() as u64;
-        life.seen.clear();
+    fn became_ready(life: &mut Life, line: &Line<'_>) {
+        life.ready = Some(line.number);
+        let before = life.seen.len();
+        // Of two servers in one log, the one that is ready does not make up for the dead one.
+        life.dead.retain(|dead| *dead != line.writers && life.engines.contains(dead));
+        life.seen.retain(|seen| life.dead.contains(&seen.writers));
+        life.passed_before_ready += (before - life.seen.len()) as u64;
         life.death = None;
         life.wrapper = None;
         life.started = true;
@@ -390,7 +401,9 @@ impl Watch {
         };
         let now = &self.now;
         let over = now.death.is_some() || now.stop.is_some() || now.left.is_some();
-        if *stage == Stage::Configuration && over {
+        // A server that had not begun is another one, and not the dead one's next life.
+        let again = now.engines.is_empty() || now.engines.contains(&line.writers);
+        if *stage == Stage::Configuration && over && again {
             let ended = std::mem::take(&mut self.now);
             if self.lives.len() < MAX_LIVES {
                 self.lives.push(ended);
@@ -398,6 +411,7 @@ impl Watch {
         }
         self.now.started = true;
         self.now.writers.clone_from(&line.writers);
+        note(&mut self.now.engines, &line.writers);
         self.now.stage = Some(*stage);
         self.now.stage_line = line.number;
         for seen in &mut self.now.seen {
@@ -450,6 +464,7 @@ impl Watch {
             exception,
             stage: self.now.stage,
             process,
+            writers: line.writers.clone(),
             serving,
             count: 1,
             superseded: false,
@@ -541,6 +556,13 @@ impl Watch {
     }
 }
 
+/// Adds a container to a short list.
+fn note(list: &mut Vec<Vec<String>>, writers: &[String]) {
+    if list.len() < MAX_LIVES && !list.iter().any(|known| known == writers) {
+        list.push(writers.to_vec());
+    }
+}
+
 /// Whether an exception in a line of this level may be a cause. A warning that only names one says
 /// what was done without, and nobody reports the end of a server as information.
 fn is_news(level: Option<Level>, exception: &Exception) -> bool {
@@ -604,13 +626,16 @@ impl Life {
             self.seen.iter().filter(|seen| self.stop.is_none_or(|stop| seen.line < stop)).collect();
         if self.ready.is_some() {
             open.retain(|seen| {
-                died || seen.kind.after_ready == AfterReady::Fatal || self.never_listened(seen)
+                let beside = !seen.serving && self.dead.contains(&seen.writers);
+                died || beside
+                    || seen.kind.after_ready == AfterReady::Fatal
+                    || self.never_listened(seen)
             });
         }
         let cause = self.choose(&open, aside);
         let phase = match (self.ready, cause) {
             (None, _) => Phase::Boot,
-            (Some(_), Some(cause)) if self.never_listened(cause) => Phase::Boot,
+            (Some(_), Some(cause)) if !cause.serving || self.never_listened(cause) => Phase::Boot,
             (Some(_), _) => Phase::Serving,
         };
         if let Some(cause) = cause {

@@ -307,6 +307,38 @@ fn a_server_is_ready_by_its_work_but_not_by_its_own_warm_up() {
 }
 
 #[test]
+fn a_server_that_is_ready_does_not_make_up_for_the_dead_one_beside_it() {
+    let start = "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\n";
+    let dead = "(EngineCore pid=7) ERROR 01-01 10:00:50 [core.py:1] EngineCore failed to start.\n(EngineCore pid=7) ERROR 01-01 10:00:50 [core.py:1] ValueError: To serve at least one request with the models's max seq len (100000), (4.26 GiB KV cache is needed, which is larger than the available KV cache memory (4.25 GiB).\n";
+    let ready = "INFO:     Application startup complete.\nINFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 200 OK\n";
+    let (prefill, decode) = ("prefill-1  | ", "decode-1   | ");
+    let both = format!("{}{}", prefixed(start, prefill), prefixed(start, decode));
+    let log = format!("{both}{}{}", prefixed(dead, decode), prefixed(ready, prefill));
+    let found = conclude(&log, &Aside::default());
+    assert!(found.failure(Phase::Boot).is_some(), "{found:?}");
+    // The second began only when the first had died.
+    let log = format!(
+        "{}{}{}",
+        prefixed(start, decode),
+        prefixed(dead, decode),
+        prefixed(&format!("{start}{ready}"), prefill)
+    );
+    let found = conclude(&log, &Aside::default());
+    assert!(found.failure(Phase::Boot).is_some(), "{found:?}");
+    // The same server, tried again, and a client that fell over while it waited.
+    let again = format!(
+        "{}{}{}",
+        prefixed(start, decode),
+        prefixed(dead, decode),
+        prefixed(&format!("{start}{ready}"), decode)
+    );
+    assert_eq!(conclude(&again, &Aside::default()).outcome, Outcome::Ready);
+    let client = "bench-1  | Segmentation fault (core dumped)\n";
+    let log = format!("{}{client}{}", prefixed(start, prefill), prefixed(ready, prefill));
+    assert_eq!(conclude(&log, &Aside::default()).outcome, Outcome::Ready);
+}
+
+#[test]
 fn a_crash_stays_one_although_the_server_was_started_again() {
     let log = "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nINFO:     Application startup complete.\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] EngineCore encountered a fatal error.\n(EngineCore pid=7) ERROR 01-01 10:00:00 [core.py:1] RuntimeError: CUDA error: device-side assert triggered\nINFO 01-01 10:02:00 [api_server.py:1] vLLM API server version 0.11.0\nINFO:     Application startup complete.\n";
     let found = conclude(log, &Aside::default());
