@@ -3,6 +3,10 @@
 //! Python writers leave bare `Infinity` and `NaN` in their JSON, and several append one document
 //! after another to the same file. Both are read; what was done about them is kept.
 
+mod aiperf;
+mod genai_bench;
+mod guidellm;
+mod inference_perf;
 mod printed;
 mod sglang;
 mod trtllm;
@@ -31,6 +35,10 @@ pub struct ClientResult {
     pub output_tokens: Option<u64>,
     /// Output tokens as the tool counts them itself from the text.
     pub retokenized: Option<u64>,
+    /// Output tokens that its rates are of, where it counts the text itself although the server tells.
+    pub rated_tokens: Option<u64>,
+    /// Requests outside its figures, where the result tells.
+    pub told_untimed: Option<Untimed>,
     /// The tool's own duration in seconds.
     pub duration_s: Option<f64>,
     /// Output tokens a second, as the tool says.
@@ -117,7 +125,7 @@ pub fn printed_params(output: &str) -> BTreeMap<String, String> {
 }
 
 /// Requests that a load tool sends and leaves out of its result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Untimed {
     /// So many at most, by the tool's output, flags or defaults.
     pub known: u64,
@@ -132,12 +140,24 @@ struct Format {
 }
 
 /// Most specific first: the formats share most keys.
-static FORMATS: &[Format] = &[trtllm::BENCH, sglang::SERVING, trtllm::SERVING, vllm::SERVE];
+static FORMATS: &[Format] = &[
+    aiperf::PROFILE,
+    guidellm::BENCHMARKS,
+    inference_perf::LIFECYCLE,
+    genai_bench::SCENARIO,
+    trtllm::BENCH,
+    sglang::SERVING,
+    trtllm::SERVING,
+    vllm::SERVE,
+];
 
 impl ClientResult {
     /// The requests the tool sent outside its clock: by its output, else by its flags, else by its
     /// defaults.
     pub fn untimed(&self, output: Option<&str>, params: &BTreeMap<String, String>) -> Untimed {
+        if let Some(told) = self.told_untimed {
+            return told;
+        }
         if let Some(output) = output {
             return Untimed { known: announced(output), perhaps: 0 };
         }
@@ -300,8 +320,39 @@ pub(crate) fn without_bare_constants(text: &str) -> (String, usize) {
 
 /// A count; tools write some of them as floats, or a float a hair off.
 fn count(map: &Map<String, Value>, key: &str) -> Option<u64> {
-    let value = map.get(key)?.as_f64()?;
+    whole(map.get(key)?.as_f64()?)
+}
+
+/// A count that was computed as a float.
+fn whole(value: f64) -> Option<u64> {
     (value >= 0.0 && (value - value.round()).abs() < 0.5).then(|| value.round() as u64)
+}
+
+/// The value at the end of a path of keys.
+fn at<'a>(map: &'a Map<String, Value>, path: &[&str]) -> Option<&'a Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter().try_fold(map.get(*first)?, |value, key| value.get(key))
+}
+
+/// One latency's statistics, of which one unit is `ms` milliseconds, by the keys that vLLM's tool gives
+/// them: `mean_ttft_ms`, `median_ttft_ms`, `p99.9_ttft_ms`.
+fn latencies(values: Option<&Map<String, Value>>, name: &str, ms: f64) -> BTreeMap<String, f64> {
+    let nested = values.and_then(|values| values.get("percentiles")?.as_object());
+    let all = values.into_iter().chain(nested).flatten();
+    let found = all.filter_map(|(key, value)| {
+        let statistic = match key.as_str() {
+            "avg" | "mean" => "mean",
+            "median" | "p50" => "median",
+            "std" | "stddev" | "std_dev" => "std",
+            // guidellm's tenths of a percent.
+            "p001" if nested.is_some() => "p0.1",
+            "p999" if nested.is_some() => "p99.9",
+            rank if rank.strip_prefix('p')?.parse::<f64>().is_ok() => rank,
+            _ => return None,
+        };
+        Some((format!("{statistic}_{name}_ms"), value.as_f64()? * ms))
+    });
+    found.collect()
 }
 
 /// A finite number.

@@ -240,6 +240,22 @@ vllm:generation_tokens_total 3208
             says: &["32 requests, 3,200 output tokens, and 8 untimed requests of its own"],
         },
         Case {
+            name: "aiperf's warm-ups",
+            evidence: r#"
+== result
+{"aiperf_version":"0.13.0","request_count":{"avg":27.0},"error_request_count":{"avg":3.0},
+"total_usage_completion_tokens":{"avg":384.0},"warmup_metrics":{"request_count":{"avg":3.0}}}
+== before
+vllm:request_success_total{finished_reason="length"} 0
+vllm:generation_tokens_total 0
+== after
+vllm:request_success_total{finished_reason="length"} 30
+vllm:generation_tokens_total 432
+"#,
+            status: Status::Pass,
+            says: &["27 requests, 384 output tokens, and 3 untimed requests of its own"],
+        },
+        Case {
             name: "other traffic",
             evidence: r#"
 == result

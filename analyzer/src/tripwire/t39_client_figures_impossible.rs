@@ -17,7 +17,7 @@ tripwire! {
     /// a median (else mean) time to first token of 0 or less; completed requests and not one output token; tokens between
     /// which no time passed; a mean time to first token that is all of the latency of answers with many
     /// tokens, which then came in one piece; a second count of the tool's own that finds less than nine
-    /// tenths of the tokens; percentiles that fall; a duration of 0 or less; a rate that is not the
+    /// tenths of the tokens, or rates of that much more or fewer tokens than the server's answers told; percentiles that fall; a duration of 0 or less; a rate that is not the
     /// requests, the output tokens or all tokens divided by the duration. Each is a failure, named with its likely cause. Times to the first token and
     /// between tokens count only where the load asked for streams. Where the file and the table say
     /// different things, that is said and changes nothing else.
@@ -78,10 +78,11 @@ fn figures(result: &ClientResult, streams: bool) -> Result<Verdict, Missing> {
         return Ok(Verdict::pass("no request completed: there are no figures to hold"));
     }
     type Check = fn(&ClientResult) -> Impossible;
-    let checks: [(Check, bool); 10] = [
+    let checks: [(Check, bool); 11] = [
         (first_token_zero, streams),
         (no_tokens, true),
         (counted_again, true),
+        (counted_itself, true),
         (no_time_between, streams),
         (all_in_first, streams),
         (order, true),
@@ -176,6 +177,19 @@ fn counted_again(result: &ClientResult) -> Impossible {
     })
 }
 
+fn counted_itself(result: &ClientResult) -> Impossible {
+    let (told, own) = (result.output_tokens? as f64, result.rated_tokens? as f64);
+    (own < told * COUNTED_AGAIN || told < own * COUNTED_AGAIN).then(|| {
+        let text = format!(
+            "its rates are of {} output tokens by its own tokenizer, and the server's answers told it \
+             {}: it counts with another tokenizer than the model's",
+            count(own),
+            count(told)
+        );
+        ("rated_tokens", text)
+    })
+}
+
 fn no_time_between(result: &ClientResult) -> Impossible {
     let itl = ms(result, "mean_itl_ms").or_else(|| ms(result, "mean_tpot_ms"))?;
     (itl <= 0.0 && each(result)? >= MANY_TOKENS).then(|| {
@@ -250,7 +264,7 @@ fn no_time(result: &ClientResult) -> Impossible {
 }
 
 fn rate(result: &ClientResult) -> Impossible {
-    let told = result.output_tokens? as f64;
+    let told = result.rated_tokens.or(result.output_tokens)? as f64;
     let (rate, counted) = over_time(result, result.output_throughput, told, result.rounding())?;
     let text = format!(
         "{} tokens/s over {} output tokens, not {}",
@@ -341,6 +355,16 @@ pub(super) mod tests {
 "#,
             status: Status::Fail,
             says: &["6,400 output tokens, but 32", "buffered", "and 1 more"],
+        },
+        Case {
+            name: "rates of tokens that another tokenizer counts",
+            evidence: r#"
+== result
+{"aiperf_version":"0.13.0","request_count":{"avg":27.0},"total_osl":{"avg":528.0},
+"total_usage_completion_tokens":{"avg":384.0},"benchmark_duration":{"avg":0.9}}
+"#,
+            status: Status::Fail,
+            says: &["528 output tokens by its own tokenizer", "told it 384"],
         },
         Case {
             name: "the first token takes all",
