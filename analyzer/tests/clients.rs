@@ -3,12 +3,6 @@
 //!
 //! They are looked for beside the workspace, or where `INFERLINT_RECORDED_CLIENTS` says.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says when it skips"
-)]
-
 use inferlint_analyzer::load::{self, Inputs, Loose};
 use inferlint_analyzer::tripwire::{self, TRIPWIRES};
 use std::path::{Path, PathBuf};
