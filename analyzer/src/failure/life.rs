@@ -145,7 +145,7 @@ fn access(text: &str) -> Mark {
 /// How what started a process says that it ended, and with what: systemd, supervisord, pm2. The last
 /// two write of all their programs into one log: the server's is told by its name.
 static ENDED: Pattern = Pattern::new(
-    r"\.service: Main process exited, code=\w+, status=(?<systemd>\d+)|exited: (?i:\S*(?:vllm|sglang|trt|llm|infer)\S*) \((?:exit status (?<supervisord>\d+)|terminated by SIG(?:KILL|SEGV|ABRT|BUS|QUIT|ILL|FPE)); not expected\)|App \[(?i:\S*(?:vllm|sglang|trt|llm|infer)\S*)\] exited with code \[(?<pm2>\d+)\]",
+    r"\.service: Main process exited, code=(?<systemd>\w+, status=\d+)|exited: (?i:\S*(?:vllm|sglang|trt|llm|infer)\S*) \((?:exit status (?<supervisord>\d+)|terminated by SIG(?:KILL|SEGV|ABRT|BUS|QUIT|ILL|FPE)); not expected\)|App \[(?i:\S*(?:vllm|sglang|trt|llm|infer)\S*)\] exited with code \[(?<pm2>\d+)\]",
 );
 
 /// `vllm-1 exited with code 1`, as `docker compose` says it.
@@ -153,8 +153,18 @@ static CONTAINER: Pattern = Pattern::new(
     r"^(?<name>[A-Za-z][\w.-]*) exited with code (?<status>\d+)(?: \(restarting\))?\s*$",
 );
 
-/// Statuses of a process that ended in order, or was asked to: SIGINT, SIGTERM, also as 128 + n.
-const IN_ORDER: [&str; 5] = ["0", "2", "15", "130", "143"];
+/// Statuses of a process that ended in order, or was asked to: SIGINT, SIGTERM, as 128 + n and as
+/// systemd says them. A status of 2 is that of flags the server does not know.
+const IN_ORDER: [&str; 8] = [
+    "0",
+    "130",
+    "143",
+    "exited, status=0",
+    "exited, status=130",
+    "exited, status=143",
+    "killed, status=2",
+    "killed, status=15",
+];
 
 /// What a line says of the end of a process, by the words of what started it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,6 +209,11 @@ mod tests {
             ("vllm.service: Main process exited, code=killed, status=9/KILL", End::Badly),
             ("vllm.service: Main process exited, code=killed, status=15/TERM", End::None),
             ("vllm.service: Main process exited, code=exited, status=143/n/a", End::None),
+            (
+                "vllm.service: Main process exited, code=exited, status=2/INVALIDARGUMENT",
+                End::Badly,
+            ),
+            ("INFO exited: vllm (exit status 2; not expected)", End::Badly),
             ("INFO exited: vllm (exit status 1; not expected)", End::Badly),
             ("INFO exited: vllm (terminated by SIGSEGV (core dumped); not expected)", End::None),
             ("INFO exited: vllm (terminated by SIGKILL; not expected)", End::Badly),
