@@ -132,8 +132,7 @@ impl Chart {
     /// What the value axis must reach: the largest value or level, with room for a level's name; a request, or
     /// the whole of a share, at least.
     fn top(&self) -> f64 {
-        let samples = self.lines.iter().flat_map(|line| &line.samples);
-        let highest = samples.filter_map(|sample| sample.1).fold(0.0, f64::max);
+        let highest = self.lines.iter().flat_map(|line| self.shown(line)).fold(0.0, f64::max);
         let levels = self.levels.iter().map(|level| level.value * 1.12);
         levels.fold(highest, f64::max).max(1.0)
     }

@@ -153,10 +153,19 @@ impl Chart {
         }
     }
 
+    /// The values that a line has inside the span: of its samples one may lie on each side of it, so
+    /// that the line reaches the edges.
+    fn shown<'a>(&self, line: &'a Line) -> impl Iterator<Item = f64> + use<'a> {
+        let (from, to) = self.span;
+        let before = line.samples.iter().rposition(|sample| sample.0 <= from).unwrap_or(0);
+        let inside = line.samples.iter().skip(before).take_while(move |sample| sample.0 <= to);
+        inside.filter_map(|sample| sample.1)
+    }
+
     /// In one sentence, what the drawing shows, for those who do not see it.
     fn description(&self) -> String {
         let lines = self.lines.iter().map(|line| {
-            let (low, high) = range(line.samples.iter().filter_map(|sample| sample.1));
+            let (low, high) = range(self.shown(line));
             match (low, high) {
                 (Some(low), Some(high)) => {
                     format!(
@@ -189,7 +198,7 @@ impl Chart {
         html! {
             ul.legend {
                 @for line in &self.lines {
-                    @let highest = range(line.samples.iter().filter_map(|sample| sample.1)).1;
+                    @let highest = range(self.shown(line)).1;
                     li data-points=(points(&reduce::reduced(&line.samples, self.span, columns))) {
                         (swatch(line.class)) (line.name) " "
                         output {
@@ -378,6 +387,18 @@ mod tests {
 
     fn pretty(svg: &str) -> String {
         svg.replace("><", ">\n<")
+    }
+
+    #[test]
+    fn what_lies_outside_the_span_is_no_peak() {
+        let samples = [(-3.0, 9.0), (-1.0, 2.0), (5.0, 4.0), (9.0, 3.0), (12.0, 20.0)];
+        let samples = samples.iter().map(|&(t, value)| (t, Some(value))).collect();
+        let line = Line { name: Shown::name("waiting"), class: "line1", samples };
+        let mut chart = Chart { lines: vec![line], levels: Vec::new(), ..chart() };
+        chart.span = (0.0, 10.0);
+        assert!(chart.legend().0.contains("<output>peak 4</output>"), "{}", chart.legend().0);
+        assert!(chart.description().contains("waiting from 2 to 4"), "{}", chart.description());
+        assert!(!chart.draw(WIDE).unwrap().body.as_str().contains(">20<"));
     }
 
     #[test]

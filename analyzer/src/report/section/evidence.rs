@@ -52,15 +52,10 @@ fn read(source: &Source) -> bool {
 fn sources(run: &Run) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="Metrics that were read" {
-            table.full {
+            table.full.stacked role="table" {
                 caption { "Metrics that were read" }
-                thead { tr {
-                    th scope="col" { "source" } th scope="col" { "role" }
-                    th.n scope="col" { "readings" } th.n scope="col" { "series" }
-                    th.n scope="col" { "interval" } th.n scope="col" { "longest pause" }
-                    th.n scope="col" { "median reading took" }
-                } }
-                tbody {
+                (head(&READ))
+                tbody role="rowgroup" {
                     @for source in run.sources.iter().filter(|source| read(source)).take(ROWS) {
                         (row(&Shown::name(&source.name), &source.role, &source.full))
                         @if let Some(summed) = &source.summed {
@@ -88,17 +83,58 @@ fn row(name: &Shown, role: &str, recording: &Recording) -> Markup {
         Some(ns) => number::seconds(ns, 2),
         None => "—".into(),
     };
+    let took = median.map_or_else(
+        || "—".to_owned(),
+        |ns| format!("{} ms", number::grouped(*ns as f64 / 1e6, 1)),
+    );
+    let cells = [
+        Shown::name(role),
+        Shown::name(&number::count(recording.len() as f64)),
+        Shown::name(&number::count(recording.columns().len() as f64)),
+        Shown::name(&seconds(recording.interval())),
+        Shown::name(&seconds(pause)),
+        Shown::name(&took),
+    ];
+    stacked(&READ, name, &cells)
+}
+
+/// A column's name, and whether it holds numbers.
+type Column = (&'static str, bool);
+
+const READ: [Column; 7] = [
+    ("source", false),
+    ("role", false),
+    ("readings", true),
+    ("series", true),
+    ("interval", true),
+    ("longest pause", true),
+    ("median reading took", true),
+];
+
+const GAPS: [Column; 5] =
+    [("what", false), ("count", true), ("from (s)", true), ("to (s)", true), ("why", false)];
+
+/// The head of a table whose rows stand in blocks where the page is narrow.
+fn head(columns: &[Column]) -> Markup {
     html! {
-        tr {
-            th scope="row" { (name) } td { (Shown::name(role)) }
-            td.n { (number::count(recording.len() as f64)) }
-            td.n { (number::count(recording.columns().len() as f64)) }
-            td.n { (seconds(recording.interval())) }
-            td.n { (seconds(pause)) }
-            td.n { @match median {
-                Some(ns) => { (number::grouped(*ns as f64 / 1e6, 1)) " ms" }
-                None => "—",
-            } }
+        thead role="rowgroup" { tr role="row" {
+            @for (column, number) in columns {
+                th role="columnheader" scope="col" class=[number.then_some("n")] { (column) }
+            }
+        } }
+    }
+}
+
+/// A row of such a table: each cell says its column, which only the narrow page shows.
+fn stacked(columns: &[Column], name: &Shown, cells: &[Shown]) -> Markup {
+    html! {
+        tr role="row" {
+            th role="rowheader" scope="row" { (name) }
+            @for ((column, number), cell) in columns.iter().skip(1).zip(cells) {
+                td role="cell" class=[number.then_some("n")] {
+                    span.label aria-hidden="true" { (column) } span { (cell) }
+                }
+            }
         }
     }
 }
@@ -197,22 +233,17 @@ fn gaps(account: &Account) -> Markup {
     let left = account.more_gaps + account.gaps.len().saturating_sub(ROWS) as u64;
     html! {
         div.scroll tabindex="0" role="region" aria-label="Gaps" {
-            table.full {
+            table.full.stacked role="table" {
                 caption { "Gaps: what was not recorded" }
-                thead { tr {
-                    th scope="col" { "what" } th.n scope="col" { "count" }
-                    th.n scope="col" { "from (s)" } th.n scope="col" { "to (s)" }
-                    th scope="col" { "why" }
-                } }
-                tbody {
+                (head(&GAPS))
+                tbody role="rowgroup" {
                     @for gap in account.gaps.iter().take(ROWS) {
-                        tr {
-                            th scope="row" { (Shown::name(&gap.what)) }
-                            td.n { (number::count(gap.count as f64)) }
-                            td.n { (number::grouped(gap.from_t as f64 / 1e9, 1)) }
-                            td.n { (number::grouped(gap.to_t as f64 / 1e9, 1)) }
-                            td { (Shown::new(&gap.why)) }
-                        }
+                        (stacked(&GAPS, &Shown::name(&gap.what), &[
+                            Shown::name(&number::count(gap.count as f64)),
+                            Shown::name(&number::grouped(gap.from_t as f64 / 1e9, 1)),
+                            Shown::name(&number::grouped(gap.to_t as f64 / 1e9, 1)),
+                            Shown::new(&gap.why),
+                        ]))
                     }
                 }
             }

@@ -21,7 +21,8 @@ pub(in crate::report) fn section(view: &View<'_>) -> Markup {
     html! {
         @if !cards.is_empty() {
             section aria-labelledby=(id) {
-                (heading(view.level, Some(&id), "What limited this run"))
+                @let what = if run.points.len() > 1 { "What limited this point" } else { "What limited this run" };
+                (heading(view.level, Some(&id), what))
                 ul.limits {
                     @for (group, limit) in &cards {
                         @let (class, sign, words) = look(limit.tone);
