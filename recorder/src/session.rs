@@ -65,6 +65,8 @@ pub(crate) struct Session {
     phases: Phases,
     anchor: record::Clock,
     malformed: u64,
+    /// What ends the recording before its time.
+    trouble: Option<String>,
 }
 
 impl Session {
@@ -112,6 +114,7 @@ impl Session {
             phases: Phases::default(),
             anchor,
             malformed: 0,
+            trouble: None,
         })
     }
 
@@ -393,6 +396,12 @@ impl Session {
         }
     }
 
+    /// Notes why the recording ends before its time, in one line; what a server said last is in its
+    /// log.
+    pub(crate) fn blame(&mut self, error: &Error) {
+        self.trouble = error.what.split(['\n', ';']).next().map(str::to_owned);
+    }
+
     async fn last_readings(&mut self) {
         let deadline = Instant::now() + LAST_READINGS;
         let last = self.running.drain(..).map(|running| tokio::spawn(running.end(deadline)));
@@ -423,7 +432,7 @@ impl Session {
             max_rss_bytes,
             scrapes: Some(scrapes),
             scrape_dur_ns: Some(scrape_dur_ns),
-            error: None,
+            error: self.trouble.take(),
         });
         let broken = || {
             let what = format!("close {}: the writer broke off", self.part.display());

@@ -492,6 +492,13 @@ fn a_server_left_in_the_background_is_the_server_and_is_stopped() {
     assert_ne!(bundle.exits("server")[0].pid, bundle.exits("child")[0].pid);
 }
 
+/// The page about a bundle.
+fn page_of(bundle: &Path) -> String {
+    let analyzer = inferlint_tests::binary("inferlint-analyze").unwrap();
+    let report = Command::new(analyzer).arg("report").arg(bundle).args(["-o", "-"]).output();
+    text(&report.unwrap().stdout)
+}
+
 #[test]
 fn a_server_that_does_not_come_up_is_said_with_its_last_words() {
     let elsewhere = port();
@@ -524,7 +531,15 @@ fn a_server_that_does_not_come_up_is_said_with_its_last_words() {
         assert!(!Path::new(&touched).exists(), "{args:?}: the load must not run");
         let bundle = folder.bundle();
         assert!(bundle.salvage.is_clean(), "{args:?}");
-        assert_eq!(bundle.salvage.segments[0].end.as_ref().unwrap().how, "failed");
+        let end = bundle.salvage.segments[0].end.as_ref().unwrap();
+        assert_eq!(end.how, "failed");
+        let why = end.error.as_ref().unwrap();
+        assert!(said.contains(&format!("error: {why}")) && !why.contains('\n'), "{why} in {said}");
+        let page = page_of(&folder.path("run.ilb"));
+        assert!(page.contains("The recording broke off: ") && page.contains("no load began"));
+        let log = "<span class=\"label\">log from the start</span><span><i aria-hidden=\"true\">●";
+        let words = bundle.log("server", "stdout") + &bundle.log("server", "stderr");
+        assert_eq!(page.contains(log), !words.is_empty(), "{args:?}");
         if said.contains("boom") {
             assert_eq!(bundle.log("server", "stderr"), "boom\n");
             assert_eq!(bundle.exits("server")[0].status, Some(3));

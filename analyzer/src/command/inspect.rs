@@ -44,6 +44,9 @@ fn of_account(account: &Account) -> String {
         account.file.last_t.unwrap_or(0) as f64 / 1e9
     );
     out += &of_file(&account.file);
+    if let Some(why) = account.broken_off() {
+        out += &format!("broke off: {why}\n");
+    }
     for (what, words) in account.machine() {
         out += &format!("{what}: {words}\n");
     }

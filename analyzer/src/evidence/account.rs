@@ -56,6 +56,12 @@ impl Account {
         }
     }
 
+    /// Why the recording ended before its time. `None`: it did not, or it was stopped by a signal.
+    pub fn broken_off(&self) -> Option<&str> {
+        let end = self.file.segments.first()?.end.as_ref().filter(|end| end.how == "failed")?;
+        Some(end.error.as_deref().unwrap_or("its end does not say why"))
+    }
+
     /// Values masked before they were written, per rule.
     pub fn masked(&self) -> BTreeMap<&str, u64> {
         let mut masked: BTreeMap<&str, u64> = BTreeMap::new();

@@ -10,12 +10,14 @@ mod aside;
 mod busy;
 mod machine;
 mod missed;
+mod need;
 mod recording;
 mod restart;
 mod scope;
 
 pub use account::Account;
 pub use busy::Busy;
+pub use need::Need;
 pub use recording::{Column, Recording};
 pub use restart::{Lifetimes, Restart, Restarted};
 pub use scope::{Count, Missing, Refused, Requested, Scope, Sum, Track, Windows};
@@ -175,6 +177,8 @@ pub struct Log {
     pub server: ServerLog,
     /// From which line on lines came at a time, in ns on the run's clock; in order of lines.
     pub times: Vec<(u64, i64)>,
+    /// It was followed from the moment the server was started.
+    pub from_start: bool,
 }
 
 impl Log {
@@ -226,6 +230,12 @@ pub struct Group {
 }
 
 impl Run {
+    /// Why no load began: what broke the recording off before it. `None`: one did, or nobody knows.
+    pub fn broken_off(&self) -> Option<&str> {
+        let began = self.points.iter().any(|point| point.command.is_some());
+        self.account.as_ref()?.broken_off().filter(|_| !began)
+    }
+
     /// A label of an info metric, e.g. `num_gpu_blocks` of `vllm:cache_config_info`.
     pub fn info(&self, metric: &str, key: &str) -> Option<&str> {
         self.sources

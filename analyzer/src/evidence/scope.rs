@@ -1,7 +1,7 @@
 //! The questions a check may ask about one load point and one group of replicas.
 
 use super::{
-    Edges, Group, Log, Point, Recording, Restarted, Run, RunningLimit, SERVER_ROLES, Source,
+    Edges, Group, Log, Need, Point, Recording, Restarted, Run, RunningLimit, SERVER_ROLES, Source,
 };
 use crate::client::ClientResult;
 use crate::engine::{Engine, Metric, Pick, Release, Signal};
@@ -135,6 +135,11 @@ impl<'a> Scope<'a> {
         })
     }
 
+    /// That the run lacks something, and how it can be had.
+    pub fn lack(&self, need: Need) -> Missing {
+        need.lacking(self.run.form)
+    }
+
     /// The server logs.
     pub fn logs(&self) -> &'a [Log] {
         &self.run.logs
@@ -200,9 +205,8 @@ impl<'a> Scope<'a> {
                 }
                 Some(status) => format!("; the load command ended with status {status}"),
             };
-            Missing::lack(format!(
-                "no result file of the load tool (give it with --result){printed}{ended}"
-            ))
+            let Missing { what, .. } = self.lack(Need::Result);
+            Missing::lack(what + &printed + &ended)
         })
     }
 
@@ -284,7 +288,7 @@ impl<'a> Scope<'a> {
     pub fn at_end(&self, signal: Signal) -> Result<f64, Missing> {
         let mut total = 0.0;
         for (edges, source) in self.sources() {
-            let end = edges.end.ok_or_else(no_after)?;
+            let end = edges.end.ok_or_else(|| self.lack(Need::After))?;
             let found = Series::of(source, &source.full, signal)?;
             for (name, value) in found.at(end) {
                 total += value.ok_or_else(|| vanished(&found, &name))?;
@@ -350,30 +354,30 @@ impl<'a> Scope<'a> {
     fn edges(&self) -> Result<Vec<Bounded<'a>>, Missing> {
         let mut out = Vec::new();
         for (edges, source) in self.sources() {
-            let begin = edges.begin.ok_or_else(no_before)?;
-            let end = edges.end.ok_or_else(no_after)?;
+            let begin = edges.begin.ok_or_else(|| self.lack(Need::Before))?;
+            let end = edges.end.ok_or_else(|| self.lack(Need::After))?;
             if let Some(reason) = replaced(source, edges) {
                 return Err(reason);
             }
             out.push(((begin, end), source));
         }
         if out.is_empty() {
-            return Err(Missing::lack(self.no_metrics()));
+            return Err(self.no_metrics());
         }
         Ok(out)
     }
 
     /// Why no source of an engine is there: nothing was read, or nothing of it.
-    fn no_metrics(&self) -> String {
+    fn no_metrics(&self) -> Missing {
         let mut servers = self.run.sources.iter().filter(|source| is_server(source));
         let read = servers.any(|source| !source.full.is_empty());
         match self.run.engine.filter(|_| read) {
-            Some(engine) => format!(
+            Some(engine) => Missing::lack(format!(
                 "the metrics that were read have no series of {} ({})",
                 engine.title(),
                 engine.gauges_setting
-            ),
-            None => "no metrics were read (give them with --before and --after)".into(),
+            )),
+            None => self.lack(Need::Metrics),
         }
     }
 
@@ -385,10 +389,10 @@ impl<'a> Scope<'a> {
         let span = self.span();
         let mut track: Option<Track> = None;
         for (edges, source) in self.sources() {
-            let recording = samples_of(source).ok_or_else(no_samples)?;
+            let recording = samples_of(source).ok_or_else(|| self.lack(Need::Samples))?;
             // Each reading is of another server: neither their sum nor one of them is shown.
             if let several @ Restarted::Several(_) = Restarted::between(source, edges) {
-                return Err(reason(several).unwrap_or_else(no_samples));
+                return Err(reason(several).unwrap_or_else(|| self.lack(Need::Samples)));
             }
             let found = Series::of(source, recording, signal)?;
             let (from, to) = span.map_or((0, recording.len()), |(a, b)| {
@@ -396,7 +400,7 @@ impl<'a> Scope<'a> {
                 (times.partition_point(|&t| t < a), times.partition_point(|&t| t <= b))
             });
             if from >= to {
-                return Err(no_samples());
+                return Err(self.lack(Need::Samples));
             }
             found.is_share(from, to)?;
             let summed = source.summed.is_some();
@@ -405,7 +409,7 @@ impl<'a> Scope<'a> {
                 Some(track) => found.align(self, source, recording, track),
             }
         }
-        track.ok_or_else(no_samples)
+        track.ok_or_else(|| self.lack(Need::Samples))
     }
 
     /// From when to when samples belong to the point: the command, or all samples there are.
@@ -426,7 +430,9 @@ impl<'a> Scope<'a> {
             return Err(Missing::lack("no sample shows a request running or waiting"));
         };
         let time = |i: usize| looks.get(i).map(|(t, _)| *t);
-        let (Some(a), Some(b)) = (time(first), time(last)) else { return Err(no_samples()) };
+        let (Some(a), Some(b)) = (time(first), time(last)) else {
+            return Err(self.lack(Need::Samples));
+        };
         let (begin, end) = self.bounds();
         let before = first.checked_sub(1).and_then(time);
         let after = time(last + 1);
@@ -546,18 +552,6 @@ fn samples_of(source: &Source) -> Option<&Recording> {
         Some(summed) => Some(summed),
         None => Some(&source.full).filter(|full| full.len() > 2),
     }
-}
-
-fn no_before() -> Missing {
-    Missing::lack("no metrics reading from before the load (give it with --before)")
-}
-
-fn no_after() -> Missing {
-    Missing::lack("no metrics reading from after the load (give it with --after)")
-}
-
-fn no_samples() -> Missing {
-    Missing::lack("no metrics were sampled during the load (give samples with --series)")
 }
 
 fn appeared(series: &Series<'_>, replica: &str) -> Missing {

@@ -35,6 +35,9 @@ pub(super) fn open(path: &Path) -> Result<Run, InputError> {
         reader.item(item);
     })?;
     let mut run = reader.finish(&account.file);
+    if let Some(why) = account.broken_off() {
+        run.notes.insert(0, format!("the recording broke off: {why}"));
+    }
     run.account = Some(account);
     run.name = path.display().to_string();
     Ok(run)
@@ -82,14 +85,25 @@ struct LogParts {
     bytes: u64,
     lines: u64,
     times: Vec<(u64, i64)>,
+    /// See [`Log::from_start`].
+    from_start: bool,
 }
 
 impl LogParts {
     fn new(scanner: Scanner) -> Self {
-        Self { scanner, open: BTreeMap::new(), bytes: 0, lines: 0, times: Vec::new() }
+        Self {
+            scanner,
+            open: BTreeMap::new(),
+            bytes: 0,
+            lines: 0,
+            times: Vec::new(),
+            from_start: false,
+        }
     }
 
     fn add(&mut self, record: &record::Log) {
+        // What is followed as it is written comes from a process that the recorder started.
+        self.from_start |= self.bytes == 0 && record.off == 0 && record.how == "written";
         self.bytes += record.body.len() as u64;
         if record.how != "none" {
             self.times.push((self.lines + 1, record.t as i64));
@@ -111,7 +125,8 @@ impl LogParts {
         for line in self.open.values().filter(|line| !line.is_empty()) {
             self.scanner.line(line);
         }
-        Log { name, bytes: self.bytes, server: self.scanner.finish(), times: self.times }
+        let server = self.scanner.finish();
+        Log { name, bytes: self.bytes, server, times: self.times, from_start: self.from_start }
     }
 }
 
@@ -269,7 +284,8 @@ impl Reader {
             self.run.requested = text.parse().ok();
         }
         let key = note.key.as_deref().map(|key| format!("{key} = ")).unwrap_or_default();
-        self.run.notes.push(format!("{} by {}: {key}{text}", note.what, note.by));
+        let what = if note.what == "note" { String::new() } else { format!("{} by ", note.what) };
+        self.run.notes.push(format!("{what}{}: {key}{text}", note.by));
     }
 
     fn finish(mut self, salvage: &Salvage) -> Run {
@@ -748,6 +764,7 @@ mod tests {
         let run = read(&ladder()).unwrap();
         let [log] = run.logs.as_slice() else { panic!("one log") };
         assert_eq!(log.server.facts.lines, 3);
+        assert!(log.from_start, "its first byte was written under the recorder's eyes");
         assert_eq!(log.time_of(2), Some(3 * S as i64));
     }
 

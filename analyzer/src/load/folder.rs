@@ -221,7 +221,7 @@ mod tests {
         };
         assert!(why("1").ends_with("; the load command ended with status 1"));
         assert!(why("-9").ends_with("; the load command was ended by signal 9"));
-        assert!(why("0").ends_with("(give it with --result)"));
+        assert!(why("0").ends_with("(bench.json)"));
         assert_eq!(why("0"), why("null"));
     }
 }

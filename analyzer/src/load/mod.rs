@@ -208,7 +208,7 @@ pub(crate) fn log(path: &Path, engine: Option<&'static Engine>) -> Result<Log, I
         return Err(InputError::unusable(path, "a bundle, not a log", help));
     }
     let server = boot::read(input, engine.map(|engine| engine.name)).map_err(failed)?;
-    Ok(Log { name, bytes, server, times: Vec::new() })
+    Ok(Log { name, bytes, server, ..Log::default() })
 }
 
 fn result(path: &Path) -> Result<ClientResult, InputError> {
@@ -245,7 +245,7 @@ mod tests {
     fn a_limit_that_was_asked_for_is_named_by_its_option() {
         let why = |text: &str| {
             let server = boot::read(text.as_bytes(), None).unwrap();
-            let log = Log { name: "boot.log".into(), bytes: 0, server, times: Vec::new() };
+            let log = Log { name: "boot.log".into(), server, ..Log::default() };
             running_limit(&log).map(|limit| (limit.requests, limit.why))
         };
         let vllm = "(APIServer pid=1) INFO 08-19 11:58:01 [utils.py:233] non-default args: {'model': '/m', 'max_num_seqs': 16}\n";

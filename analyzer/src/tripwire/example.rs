@@ -81,7 +81,7 @@ pub(crate) fn run(text: &str) -> Run {
                 name: "server.log".into(),
                 bytes: body.len() as u64,
                 server: boot::read(body.as_bytes(), None).unwrap(),
-                times: Vec::new(),
+                ..Log::default()
             }),
             "kernel" => run.kernel_log = Some(body.into()),
             "exit" => {

@@ -1,6 +1,6 @@
 use super::Check;
 use crate::engine::Signal;
-use crate::evidence::{Missing, Scope};
+use crate::evidence::{Missing, Need, Scope};
 use crate::failure::Aside;
 use crate::finding::Verdict;
 use crate::number::{count, plural, seconds};
@@ -316,9 +316,10 @@ fn paused(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             ))
             .with("log_lines", 0))
         }
-        _ if scope.logs().is_empty() => Err(Missing::lack(
-            "TensorRT-LLM counts no pauses: needs the server log to the end of the run (--boot-log)",
-        )),
+        _ if scope.logs().is_empty() => Err(Missing::lack(format!(
+            "TensorRT-LLM counts no pauses: needs the server log to the end of the run{}",
+            Need::Log.remedy(scope.run.form)
+        ))),
         _ if pauses.lines > 0 => Err(Missing::lack(format!(
             "the log has {}, and nothing tells in which of {} load points{tokens}",
             plural(pauses.lines as f64, "pause"),

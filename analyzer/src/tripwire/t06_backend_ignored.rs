@@ -1,6 +1,6 @@
 use super::Check;
 use crate::boot::facts::{BackendRole, BootFacts};
-use crate::evidence::{Log, Missing, Run};
+use crate::evidence::{Log, Missing, Need, Run};
 use crate::finding::Verdict;
 
 tripwire! {
@@ -50,7 +50,7 @@ fn check(run: &Run) -> Result<Verdict, Missing> {
         return Err(Missing::never("llama.cpp has no choice of attention backends"));
     }
     let Some(log) = run.logs.iter().max_by_key(|log| log.server.facts.backends.len()) else {
-        return Err(Missing::lack("needs the server's log (--boot-log)"));
+        return Err(Need::Log.lacking(run.form));
     };
     let facts = &log.server.facts;
     let asked = facts.requested_backend.as_ref().map(|fact| fact.value.clone());
@@ -240,7 +240,7 @@ INFO 09-05 05:58:01 [utils.py:326] non-default args: {'model_tag': '/m'}
             name: "no log",
             evidence: "== before\nvllm:num_requests_running 0\n",
             status: Status::Unknown,
-            says: &["--boot-log"],
+            says: &["needs the server's log"],
         },
     ];
 

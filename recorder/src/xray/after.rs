@@ -62,7 +62,10 @@ pub(super) async fn wind_up(
     close_books(&mut run).await;
     let how = match &ended {
         Err(Early::Signal(stop)) => stop.how(),
-        Err(Early::Error(_)) => "failed",
+        Err(Early::Error(error)) => {
+            run.session.blame(error);
+            "failed"
+        }
         Ok(_) => "finished",
     };
     let mut after = After::of(run, plan, errand, load);

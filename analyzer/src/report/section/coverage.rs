@@ -21,9 +21,15 @@ enum Cell {
     Never,
 }
 
-/// The columns.
-const COLUMNS: [&str; 6] =
-    ["metrics", "log from the start", "log during load", "GPU", "processes", "client result"];
+/// The columns, and what each would hold.
+const COLUMNS: [(&str, &str); 6] = [
+    ("metrics", "metrics"),
+    ("log from the start", "the log from the start"),
+    ("log during load", "the log during the load"),
+    ("GPU", "the GPUs"),
+    ("processes", "the processes"),
+    ("client result", "the load tool's result"),
+];
 
 const WATCH: &str = "inferlint-record watch --url URL -o run.ilb";
 const WATCH_GPU: &str = "inferlint-record watch --url URL --scrape dcgm=URL -o run.ilb";
@@ -42,13 +48,13 @@ pub(in crate::report) fn section(runs: &[&Run]) -> Markup {
             table.coverage role="table" {
                 thead role="rowgroup" { tr role="row" {
                     th role="columnheader" scope="col" { "source" }
-                    @for column in COLUMNS { th role="columnheader" scope="col" { (column) } }
+                    @for (column, _) in COLUMNS { th role="columnheader" scope="col" { (column) } }
                 } }
                 tbody role="rowgroup" {
                     @for (name, cells) in rows.iter().take(ROWS) {
                         tr role="row" {
                             th role="rowheader" scope="row" { (name) }
-                            @for (column, cell) in COLUMNS.iter().zip(cells) { (show(column, cell)) }
+                            @for ((column, _), cell) in COLUMNS.iter().zip(cells) { (show(column, cell)) }
                         }
                     }
                 }
@@ -80,15 +86,20 @@ fn cells(run: &Run, source: Option<&Source>) -> [Cell; 6] {
     }
     let from_start = |log: &&Log| {
         let facts = &log.server.facts;
-        facts.version.is_some() || facts.arguments.is_some() || facts.ready_line.is_some()
+        let says = facts.version.is_some() || facts.arguments.is_some();
+        log.from_start || says || facts.ready_line.is_some()
+    };
+    let of_load = |cell: Cell| match cell {
+        Cell::Missing(_) if run.broken_off().is_some() => Cell::Absent("no load began".into()),
+        cell => cell,
     };
     [
-        metrics(source),
+        of_load(metrics(source)),
         log(run, from_start, SERVE),
-        log(run, |log| during_load(run, log), LOG),
+        of_load(log(run, |log| during_load(run, log), LOG)),
         gpu(run),
         processes(run),
-        result(run),
+        of_load(result(run)),
     ]
 }
 
@@ -188,7 +199,7 @@ fn show(column: &str, cell: &Cell) -> Markup {
 /// Each command that would fill a hole, with what it would record.
 fn holes(rows: &[(Shown, [Cell; 6])]) -> Markup {
     let mut holes: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (column, cell) in rows.iter().flat_map(|(_, cells)| COLUMNS.iter().zip(cells)) {
+    for ((_, column), cell) in rows.iter().flat_map(|(_, cells)| COLUMNS.iter().zip(cells)) {
         let Cell::Missing(command) = cell else { continue };
         match holes.iter_mut().find(|(known, _)| known == command) {
             Some((_, columns)) if columns.contains(column) => {}
@@ -200,7 +211,7 @@ fn holes(rows: &[(Shown, [Cell; 6])]) -> Markup {
         @if !holes.is_empty() {
             ul.fill {
                 @for (command, columns) in holes {
-                    li.command { span { "To have " (columns.join(", ")) ":" } code { (command) } }
+                    li.command { span { "To record " (columns.join(", ")) ":" } code { (command) } }
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::{View, at_work, duration, heading};
 use crate::engine::Signal;
-use crate::evidence::{Busy, Group, Scope, Track};
+use crate::evidence::{Busy, Group, Run, Scope, Track};
 use crate::finding::{Finding, Status};
 use crate::number::{count, grouped, percent, plural};
 use crate::report::shown::Shown;
@@ -18,7 +18,7 @@ pub(in crate::report) fn section(view: &View<'_>) -> Markup {
             (heading(view.level, Some(&id), "What happened"))
             @for group in &run.groups() {
                 @let figures = Figures::of(&Scope { run, point, group });
-                (figures.story(group))
+                (figures.story(run, group))
                 (figures.tiles(view))
             }
         }
@@ -87,7 +87,7 @@ impl Figures {
     }
 
     /// One paragraph; each sentence stands only where its figures are known.
-    fn story(&self, group: &Group) -> Markup {
+    fn story(&self, run: &Run, group: &Group) -> Markup {
         let mut text: Vec<String> = Vec::new();
         match (self.requested, self.length) {
             (Some(asked), Some(length)) => text.push(format!(
@@ -148,7 +148,9 @@ impl Figures {
             ));
         }
         html! {
-            @if text.is_empty() {
+            @if text.is_empty() && run.broken_off().is_some() {
+                p.story { "No load began: the recording broke off before." }
+            } @else if text.is_empty() {
                 p.story { "The input does not say what the server did: no metrics were read around the load." }
             } @else {
                 p.story {

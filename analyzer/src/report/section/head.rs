@@ -134,6 +134,9 @@ fn warnings(run: &Run) -> Vec<String> {
     if run.sources.iter().any(|source| !source.timed) {
         out.push("The readings carry no times: nothing here is judged over time.".to_owned());
     }
+    if let Some(why) = run.account.as_ref().and_then(|account| account.broken_off()) {
+        out.push(format!("The recording broke off: {why}."));
+    }
     if let Some(why) = run.account.as_ref().and_then(|account| account.file.reason()) {
         out.push(format!("The bundle is not whole: {why}. What is there was judged."));
     }
