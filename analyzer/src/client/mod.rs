@@ -152,15 +152,23 @@ static FORMATS: &[Format] = &[
 ];
 
 impl ClientResult {
-    /// The requests the tool sent outside its clock: by its output, else by its flags, else by its
-    /// defaults.
+    /// The requests the tool sent outside its clock: by the result, else by its output, else by its
+    /// flags, else by its defaults.
     pub fn untimed(&self, output: Option<&str>, params: &BTreeMap<String, String>) -> Untimed {
         if let Some(told) = self.told_untimed {
             return told;
         }
-        if let Some(output) = output {
-            return Untimed { known: announced(output), perhaps: 0 };
+        let known = output.map_or(0, announced);
+        if output.is_some_and(shows_the_start) {
+            return Untimed { known, perhaps: 0 };
         }
+        // An output whose beginning was not kept announces what it still can.
+        let unseen = self.unseen(params);
+        Untimed { known: known.max(unseen.known), perhaps: unseen.perhaps }
+    }
+
+    /// The same without an output that shows its start.
+    fn unseen(&self, params: &BTreeMap<String, String>) -> Untimed {
         let warmups = params.get("warmups").and_then(|n| n.parse().ok());
         match self.tool {
             sglang::TOOL => Untimed { known: warmups.unwrap_or(sglang::WARMUPS), perhaps: 0 },
@@ -274,6 +282,13 @@ pub(crate) fn is_cut(text: &str) -> bool {
     let mut documents =
         serde_json::Deserializer::from_str(&clean).into_iter::<serde::de::IgnoredAny>();
     clean.trim().is_empty() || documents.any(|document| document.is_err_and(|error| error.is_eof()))
+}
+
+/// Whether a tool's output goes back to before its load: its arguments, or what it does and says first.
+fn shows_the_start(output: &str) -> bool {
+    ["Namespace(", "Traffic request rate", "Starting ", "Warming up with ", "Skipping "]
+        .iter()
+        .any(|first| output.contains(first))
 }
 
 /// Test requests and warm-ups that a tool's output announces. The line that starts the test stands
@@ -489,6 +504,24 @@ mod tests {
         let other = printed_params(&output("sharegpt"));
         assert_eq!((other.get("output_len"), other.len()), (None, 2));
         assert!(printed_params("nothing here").is_empty());
+    }
+
+    #[test]
+    fn an_output_without_its_beginning_hides_a_test_request() {
+        let run = |tool| ClientResult { tool, ..ClientResult::default() };
+        let warmups = BTreeMap::from([("warmups".to_owned(), "8".to_owned())]);
+        let table = "============ Serving Benchmark Result ============\n";
+        let whole = format!("Traffic request rate: inf\n{table}");
+        for (tool, output, params, known, perhaps) in [
+            ("vllm bench serve", table, BTreeMap::new(), 0, 1),
+            ("vllm bench serve", &whole, BTreeMap::new(), 0, 0),
+            ("vllm bench serve", table, warmups.clone(), 8, 1),
+            (sglang::TOOL, table, BTreeMap::new(), 1, 0),
+            (sglang::TOOL, "Starting warmup with 0 sequences...\n", warmups, 0, 0),
+        ] {
+            let found = run(tool).untimed(Some(output), &params);
+            assert_eq!(found, Untimed { known, perhaps }, "{tool}: {output}");
+        }
     }
 
     #[test]

@@ -80,8 +80,8 @@ impl Folder {
         let folder = Self {
             path: path.to_owned(),
             boot_log: file(&["boot.log"]),
-            before: file(&["before.snapshot.json", "before.prom"]),
-            after: file(&["after.snapshot.json", "after.prom"]),
+            before: file(&["before.snapshot.json", "before.prom", "metrics-before.prom"]),
+            after: file(&["after.snapshot.json", "after.prom", "metrics-after.prom"]),
             series: file(&["run.series.jsonl"]),
             result: file(&["bench.json", "bench.jsonl"]),
             load_log: file(&["load.log"]),
