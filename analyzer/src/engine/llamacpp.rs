@@ -12,6 +12,7 @@ pub(super) static LLAMACPP: Engine = Engine {
     gauges_stay: false,
     gauges_setting: "start the server with --metrics",
     usage_rounding: 0.0,
+    made_at_start: &[],
     running_limit_option: "--parallel",
     preemption: "preemption",
     metrics: &[],

@@ -149,6 +149,8 @@ pub struct Engine {
     pub gauges_setting: &'static str,
     /// Half of the step to which the KV gauge is rounded, 0 when it is exact.
     pub usage_rounding: f64,
+    /// Counters of which every label's series is there from the server's start.
+    pub made_at_start: &'static [Signal],
     /// The option that sets how many requests run at once.
     pub running_limit_option: &'static str,
     /// What the engine calls a preemption.

@@ -48,6 +48,7 @@ pub(super) static SGLANG: Engine = Engine {
     gauges_setting: "start the server with --enable-metrics",
     // `token_usage` is rounded to two decimals.
     usage_rounding: 0.005,
+    made_at_start: &[],
     running_limit_option: "--max-running-requests",
     preemption: "retraction",
     metrics: &[

@@ -12,6 +12,7 @@ pub(super) static TGI: Engine = Engine {
     gauges_stay: false,
     gauges_setting: "its metrics are always on",
     usage_rounding: 0.0,
+    made_at_start: &[],
     running_limit_option: "--max-concurrent-requests",
     preemption: "preemption",
     metrics: &[],

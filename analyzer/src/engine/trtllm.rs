@@ -47,6 +47,7 @@ pub(super) static TRTLLM: Engine = Engine {
     gauges_stay: false,
     gauges_setting: "set enable_iter_perf_stats: true in the server's --config file",
     usage_rounding: 0.0,
+    made_at_start: &[],
     running_limit_option: "--max_batch_size",
     preemption: "pause",
     metrics: &[

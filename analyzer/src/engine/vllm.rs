@@ -34,6 +34,8 @@ pub(super) static VLLM: Engine = Engine {
     gauges_stay: false,
     gauges_setting: "start the server without --disable-log-stats",
     usage_rounding: 0.0,
+    // v1/metrics/loggers.py: one a finish reason.
+    made_at_start: &[Signal::Finished],
     running_limit_option: "--max-num-seqs",
     preemption: "preemption",
     metrics: &[

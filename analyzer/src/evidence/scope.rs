@@ -693,17 +693,25 @@ impl<'a> Series<'a> {
 
     /// That every series of it that was there at the first edge is there at the last: a counter keeps
     /// its series as long as its server lives, and without one of them the sum is not smaller but
-    /// unknown.
+    /// unknown. Where all are made at the server's start, none comes later either.
     fn kept(&self, edges: (usize, usize)) -> Result<(), Missing> {
-        let columns = self.replicas.values().flatten();
-        let mut columns = columns.filter_map(|&column| self.recording.columns().get(column));
-        let gone = columns.find(|c| c.at(edges.0).is_some() && c.at(edges.1).is_none());
-        gone.map_or(Ok(()), |column| {
-            Err(Missing::lack(format!(
-                "the reading after the load lacks a series of {} that the one before has: was it cut?",
-                column.series.name
-            )))
-        })
+        let lacks = |from: usize, to: usize| {
+            let columns = self.replicas.values().flatten();
+            let mut columns = columns.filter_map(|&column| self.recording.columns().get(column));
+            columns.any(|c| c.at(from).is_some() && c.at(to).is_none())
+        };
+        let made_at_start = self.engine.made_at_start.contains(&self.metric.signal);
+        let (which, other) = if lacks(edges.0, edges.1) {
+            ("after", "before")
+        } else if made_at_start && lacks(edges.1, edges.0) {
+            ("before", "after")
+        } else {
+            return Ok(());
+        };
+        Err(Missing::lack(format!(
+            "the reading {which} the load lacks a series of {} that the one {other} it has: was it cut?",
+            self.name
+        )))
     }
 
     fn at(&self, i: usize) -> Vec<(String, Option<f64>)> {

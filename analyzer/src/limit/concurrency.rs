@@ -93,11 +93,13 @@ fn average(scope: &Scope<'_>) -> Option<Average> {
     let result = scope.result().ok()?;
     let length = result.duration_s.filter(|seconds| *seconds > 0.0)?;
     let ended = scope.counter(Signal::Ended).ok().filter(|ended| ended.total > 0.0)?;
-    if !lags {
+    let seconds = |signal| scope.counter(signal).ok().filter(|_| lags);
+    let Some((prefill, decode)) =
+        seconds(Signal::PrefillSeconds).zip(seconds(Signal::DecodeSeconds))
+    else {
         return open_on_average(scope, length);
-    }
-    let decode = scope.counter(Signal::DecodeSeconds).ok()?;
-    let each = (scope.counter(Signal::PrefillSeconds).ok()?.total + decode.total) / ended.total;
+    };
+    let each = (prefill.total + decode.total) / ended.total;
     let how = format!(
         "{} of {} s of prefill and decode each on average ({} and its sibling) in the load tool's {} s",
         plural(result.completed as f64, "request"),
@@ -109,7 +111,8 @@ fn average(scope: &Scope<'_>) -> Option<Average> {
     (requests > 0.0).then_some(Average { requests, how, busy: None, open: false })
 }
 
-/// Without samples: the times of all requests over the load tool's.
+/// Without samples, and without times of prefill and decode: the times of all requests over the load
+/// tool's.
 fn open_on_average(scope: &Scope<'_>, length: f64) -> Option<Average> {
     let spent = scope.counter(Signal::EndedSeconds).ok()?;
     let requests = spent.total / length;

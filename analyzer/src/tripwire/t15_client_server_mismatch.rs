@@ -225,6 +225,19 @@ vllm:request_success_total{finished_reason="length"} 9
             says: &["lacks a series of vllm:request_success_total", "was it cut?"],
         },
         Case {
+            name: "a reading before the load that was cut among the reasons",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":32,"completed":32,"total_output_tokens":3200}
+== before
+vllm:request_success_total{finished_reason="stop"} 0
+== after
+vllm:request_success_total{finished_reason="length"} 5032
+"#,
+            status: Status::Unknown,
+            says: &["the reading before the load lacks a series of vllm:request_success_total"],
+        },
+        Case {
             name: "its own probes beside the load",
             evidence: r#"
 == result
