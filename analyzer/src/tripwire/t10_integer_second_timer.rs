@@ -27,7 +27,8 @@ tripwire! {
     ///
     /// # When it cannot tell
     /// No result with a duration, saved or printed, no samples or none around the load's beginning and
-    /// end, no token counter, or an engine whose gauges move only
+    /// end, no token counter, a duration shorter than the time in which the server worked for others
+    /// too, or an engine whose gauges move only
     /// when a request completes (TensorRT-LLM).
     ///
     /// # References
@@ -66,7 +67,12 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     let Windows { inner, outer, open, .. } = scope.windows()?;
     let inner = (inner.0.max(clock_start(scope)?.unwrap_or(inner.0)), inner.1);
     scope.covered()?;
-    let tokens = scope.counter(Signal::GenerationTokens)?.total;
+    let extra = extra(scope)?;
+    let server = scope.counter(Signal::GenerationTokens)?.total;
+    // Of requests outside its clock, and of others' requests, the server counts the tokens too.
+    let client = result.output_tokens.map(|tokens| tokens as f64);
+    let own = client.filter(|client| extra.all > 0.0 && *client > 0.0 && *client < server);
+    let tokens = own.unwrap_or(server);
     let span = |(a, b): (i64, i64)| (b - a) as f64 / 1e9;
     let (shortest, longest) = (span(inner), span(outer));
     let rate = |seconds: f64| format!("{} tokens/s", grouped(tokens / seconds, 1));
@@ -81,6 +87,14 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     };
     let active = format!("the server worked {} to {} s", grouped(shortest, 1), grouped(longest, 1));
     if duration + result.rounding() < shortest * (1.0 - SLACK_RATIO) {
+        if extra.unknown > 0.0 {
+            return Err(Missing::lack(format!(
+                "the server worked {} to {} s, but also on {} that the load tool did not send",
+                grouped(shortest, 1),
+                grouped(longest, 1),
+                plural(extra.unknown, "request")
+            )));
+        }
         return Ok(facts(Verdict::warn(format!(
             "the load tool timed {} s, but {active}: {} is too high, it was {} at most",
             grouped(duration, 2),
@@ -118,6 +132,23 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         rate(duration),
         grouped(duration, 2)
     ))))
+}
+
+/// Requests that the server finished and the load tool does not count as completed.
+struct Extra {
+    all: f64,
+    /// Those that it is not known to have sent.
+    unknown: f64,
+}
+
+fn extra(scope: &Scope<'_>) -> Result<Extra, Missing> {
+    let result = scope.result()?;
+    let finished = scope.counter(Signal::Finished).map_or(0.0, |finished| finished.total);
+    let untimed = result.untimed(scope.point.output.as_deref(), &scope.point.params);
+    let known = untimed.known.saturating_add(result.probes);
+    let all = finished - result.completed as f64;
+    let unknown = all - known as f64 - result.failed.unwrap_or(0) as f64;
+    Ok(Extra { all, unknown: if unknown > untimed.perhaps as f64 { unknown } else { 0.0 } })
 }
 
 /// When the requests had finished that the tool sends before its clock starts; `None` when it sends
@@ -296,6 +327,35 @@ vllm:generation_tokens_total 400
 "#,
             status: Status::Warn,
             says: &["too low"],
+        },
+        Case {
+            name: "a server that works for others after the load",
+            evidence: r#"
+== output
+Traffic request rate: inf
+== result
+{"backend":"vllm","num_prompts":4,"completed":4,"total_output_tokens":400,"duration":5.1}
+== before
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+vllm:generation_tokens_total 0
+vllm:request_success_total 0
+== 0
+== 1
+vllm:num_requests_running 4
+== 6
+vllm:num_requests_running 2
+vllm:generation_tokens_total 400
+vllm:request_success_total 4
+== 15
+== 16
+vllm:num_requests_running 0
+vllm:generation_tokens_total 900
+vllm:request_success_total 9
+== after
+"#,
+            status: Status::Unknown,
+            says: &["also on 5 requests that the load tool did not send"],
         },
         Case {
             name: "printed, rounded to hundredths",
