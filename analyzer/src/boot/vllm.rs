@@ -146,9 +146,14 @@ const RULES: &[Rule] = &[
         read: |r, c| last(&mut r.facts.block_size_forced, whole(c, "n"), r.line),
     },
     Rule {
-        // FlashMLA, CUTLASS MLA and others (`vllm/platforms/cuda.py`, 0.8.5 to 0.16).
-        anchor: "Forcing kv cache block size to ",
-        forms: &[r"Forcing kv cache block size to (?<n>\d+) "],
+        // `Forcing` for FlashMLA, CUTLASS MLA and others (`vllm/platforms/cuda.py`, 0.8.5 to 0.16), then
+        // what the backend prefers where no size was asked for (`vllm/platforms/interface.py`, 0.18 on).
+        anchor: " cache block size ",
+        forms: &[
+            r"(?:Setting|Forcing) (?i:kv) cache block size to (?<n>\d+)",
+            r"Adjusting (?i:kv) cache block size from \d+ to (?<n>\d+)",
+            " cache block size ",
+        ],
         read: |r, c| last(&mut r.facts.block_size_forced, whole(c, "n"), r.line),
     },
     Rule {

@@ -245,10 +245,16 @@ fn latest(source: &Source, metric: &str) -> Option<f64> {
     source.full.named(metric).find_map(|column| newest(&column.changes))
 }
 
+/// Tokens per block above which none are asked for (`vllm/config/cache.py` of 0.8.5 to 0.16).
+const LARGEST_ASKED: u64 = 256;
+
 /// Why tokens do not tell how many requests fit: states or windows beside the KV cache, or blocks of
 /// several groups of layers, which a pool's stated tokens show.
 fn hybrid(scope: &Scope<'_>, facts: Option<&BootFacts>, pool: Option<&Pool>) -> Option<String> {
-    if let Some(forced) = facts.and_then(|facts| facts.block_size_forced.as_ref()) {
+    // A backend's own size is one that can be asked for; states make blocks of any size.
+    let by_states = |tokens: u64| !tokens.is_power_of_two() || tokens > LARGEST_ASKED;
+    let forced = facts.and_then(|facts| facts.block_size_forced.as_ref());
+    if let Some(forced) = forced.filter(|forced| by_states(forced.value)) {
         return Some(format!("blocks of {} tokens forced", count(forced.value as f64)));
     }
     if facts.is_some_and(|facts| facts.memory_part("state cache").is_some()) {
@@ -352,6 +358,27 @@ vllm:kv_cache_usage_perc{engine="0"} 0.99
                 "99%",
                 "3 waited",
             ],
+        },
+        Case {
+            name: "vllm, blocks of the size that its backend prefers",
+            evidence: r#"
+== params
+concurrency=32
+== log
+(Worker_TP0 pid=3) INFO 05-19 02:40:23 [interface.py:489] Setting kv cache block size to 64 for FLASHMLA backend.
+== result
+{"backend":"vllm","num_prompts":32,"completed":32,"total_input_tokens":2816,"total_output_tokens":32000}
+== before
+vllm:cache_config_info{engine="0",block_size="64",num_gpu_blocks="505",kv_cache_size_tokens="32320",mamba_cache_mode="none"} 1
+vllm:num_requests_waiting{engine="0"} 0
+vllm:kv_cache_usage_perc{engine="0"} 0
+== 0
+vllm:num_requests_waiting{engine="0"} 3
+vllm:kv_cache_usage_perc{engine="0"} 0.99
+== after
+"#,
+            tone: Some(Tone::Limit),
+            says: &["17 blocks of 64", ": 29 fit"],
         },
         Case {
             name: "vllm, replicas with room",

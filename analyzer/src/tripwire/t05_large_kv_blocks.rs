@@ -31,7 +31,8 @@ tripwire! {
     /// `user_specified_block_size` in the metrics (vLLM 0.18 on).
     ///
     /// # References
-    /// - vLLM: `vllm/model_executor/models/config.py`, "Setting attention block size to N tokens"
+    /// - vLLM: `vllm/model_executor/models/config.py`, "Setting attention block size to N tokens";
+    ///   `vllm/platforms/interface.py`, "Setting kv cache block size to N for X backend"
     /// - SGLang: `server_args.page_size`; TensorRT-LLM: `KvCacheConfig.tokens_per_block`
     T05_LARGE_KV_BLOCKS {
         code: "T5",
@@ -253,6 +254,29 @@ INFO 06-30 05:58:46 [kv_cache_utils.py:716] GPU KV cache size: 435,712 tokens
 ",
             status: Status::Warn,
             says: &["64 tokens (forced by the engine)", "not of 16"],
+        },
+        Case {
+            name: "preferred by a sparse backend",
+            evidence: r"
+== log
+(APIServer pid=1) INFO 05-19 02:39:02 [utils.py:253] non-default args: {'model_tag': '/m', 'tensor_parallel_size': 2}
+(Worker_TP0 pid=3714502) INFO 05-19 02:40:23 [interface.py:489] Setting kv cache block size to 64 for DEEPSEEK_V32_INDEXER backend.
+(Worker_TP1 pid=3714503) INFO 05-19 02:40:23 [interface.py:489] Setting kv cache block size to 64 for DEEPSEEK_V32_INDEXER backend.
+(EngineCore pid=3714500) INFO 05-19 02:40:46 [kv_cache_utils.py:1733] GPU KV cache size: 435,712 tokens
+",
+            status: Status::Warn,
+            says: &["64 tokens (forced by the engine)", "not of 16"],
+        },
+        Case {
+            name: "adjusted to the backend, then to the states of a hybrid model",
+            evidence: r"
+== log
+(APIServer pid=1) INFO 08-26 11:08:02 [utils.py:253] non-default args: {'model_tag': '/m', 'block_size': 32}
+(EngineCore pid=2) INFO 08-26 11:08:53 [cuda.py:200] Adjusting KV cache block size from 32 to 64 for FLASHMLA backend.
+(EngineCore pid=2) INFO 08-26 11:08:54 [interface.py:926] Setting attention block size to 1152 tokens to ensure that attention page size is >= mamba page size.
+",
+            status: Status::Warn,
+            says: &["1,152 tokens (forced by the engine)", "not of 32 (asked for)"],
         },
         Case {
             name: "tensorrt's, as asked for",
