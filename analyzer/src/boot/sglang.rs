@@ -64,11 +64,23 @@ const RULES: &[Rule] = &[
         forms: &[
             r"^Attention backend not (?:explicitly )?(?:set|specified)\. Use (?<name>[\w-]+) backend by default",
             r"Multimodal attention backend not set",
+            // The rule for `Falling back to '` reads it.
+            r"^Attention backend not specified\. Falling back to '",
         ],
         read: |r, c| {
             if let Some(name) = text(c, "name") {
                 // The arguments list shows the choice as if it had been asked for.
                 r.facts.requested_backend = None;
+                r.backend(name, BackendRole::Model);
+            }
+        },
+    },
+    Rule {
+        // DeepSeek V4 and others (`arg_groups/model_overrides`, 0.5.15 on).
+        anchor: " attention backend for ",
+        forms: &[r"\bUse (?<name>[\w-]+) attention backend for \w", " attention backend for "],
+        read: |r, c| {
+            if let Some(name) = text(c, "name") {
                 r.backend(name, BackendRole::Model);
             }
         },
@@ -183,9 +195,12 @@ const RULES: &[Rule] = &[
             r"max_running_requests is capped to (?<n>\d+) (?<why>by [^.]+)",
             r"max_running_requests was reduced from the requested (?<asked>\d+) to (?<n>\d+) (?<why>.*)",
             r"max_running_requests (?<asked>\d+) -> (?<n>\d+)",
+            // A model's default, which the arguments then show.
+            r"Setting max_running_requests to \d+ for ",
         ],
         read: |r, c| {
-            last(&mut r.facts.running_limit, whole(c, "n"), r.line);
+            let Some(n) = whole(c, "n") else { return };
+            last(&mut r.facts.running_limit, Some(n), r.line);
             let why = text(c, "why")
                 .unwrap_or("by the KV cache's final size")
                 .trim_end_matches('.')

@@ -1,5 +1,6 @@
 use super::Check;
 use crate::boot::facts::{BackendRole, BootFacts};
+use crate::boot::pyrepr;
 use crate::evidence::{Log, Missing, Need, Run};
 use crate::finding::Verdict;
 
@@ -15,7 +16,8 @@ tripwire! {
     ///
     /// # How it decides
     /// The option in the server's arguments (its log's, else its command line's) against every choice
-    /// the log shows. Failed: any differs. Passed: none was asked for, or all are as asked. Choices
+    /// the log shows; prefill, decode and the draft model have options of their own, which go before.
+    /// Failed: any differs. Passed: none was asked for, or all are as asked. Choices
     /// for vision encoders are not the model's and left out.
     /// - vLLM: `Using … attention backend out of potential backends` (0.12 on), `Using
     ///   AttentionBackendEnum.… backend` when asked for, `Using … backend on V1 engine` before 0.12;
@@ -53,26 +55,71 @@ fn check(run: &Run) -> Result<Verdict, Missing> {
         return Err(Need::Log.lacking(run.form));
     };
     let facts = &log.server.facts;
-    let asked = facts.requested_backend.as_ref().map(|fact| fact.value.clone());
-    let asked = asked.or_else(|| run.server_option(&["--attention-backend"]));
-    let Some(asked) = asked else { return not_asked(facts) };
-    if facts.backends.is_empty() {
+    let asked = Asked::of(run, facts);
+    let Some(first) = asked.first() else { return not_asked(facts) };
+    let compared: Vec<_> = facts
+        .backends
+        .iter()
+        .filter_map(|chosen| Some((chosen, asked.of_role(chosen.value.role)?)))
+        .collect();
+    if compared.is_empty() {
         return Err(Missing::lack(format!(
-            "{asked} was asked for, and the log shows no choice of a backend"
+            "{first} was asked for, and the log shows no choice of a backend"
         )));
     }
-    let other = facts.backends.iter().find(|chosen| !same(&chosen.value.name, &asked));
-    let verdict = match other {
-        Some(other) => Verdict::fail(format!(
+    let other = compared.iter().find(|(chosen, asked)| !same(&chosen.value.name, asked));
+    let verdict = if let Some((other, asked)) = other {
+        Verdict::fail(format!(
             "{asked} was asked for, but {} runs {} (line {}){}",
             role(other.value.role),
             other.value.name,
             other.line,
-            as_asked(log, &asked)
-        )),
-        None => Verdict::pass(format!("{asked} as asked{}", places(facts))),
+            as_asked(log, asked)
+        ))
+    } else {
+        let mut names: Vec<&str> = compared.iter().map(|(_, asked)| *asked).collect();
+        names.dedup();
+        Verdict::pass(format!("{} as asked{}", names.join(", "), places(facts)))
     };
-    Ok(verdict.with("asked", asked).with("chosen", chosen(facts)))
+    Ok(verdict.with("asked", first).with("chosen", chosen(facts)))
+}
+
+/// What was asked for: in general, and for one role by an option of its own.
+struct Asked {
+    general: Option<String>,
+    roles: Vec<(BackendRole, String)>,
+}
+
+impl Asked {
+    fn of(run: &Run, facts: &BootFacts) -> Self {
+        let general = facts.requested_backend.as_ref().map(|fact| fact.value.clone());
+        let printed = |name: &str| facts.argument(name).map(str::to_owned);
+        let own = |name: &str, option: &'static str| {
+            printed(name).or_else(|| run.server_option(&[option]))
+        };
+        let drafter = || pyrepr::value(facts.argument("speculative_config")?, "attention_backend");
+        let draft =
+            own("speculative_draft_attention_backend", "--speculative-draft-attention-backend");
+        let roles = [
+            (BackendRole::Prefill, own("prefill_attention_backend", "--prefill-attention-backend")),
+            (BackendRole::Decode, own("decode_attention_backend", "--decode-attention-backend")),
+            (BackendRole::Draft, draft.or_else(drafter)),
+        ];
+        Self {
+            general: general.or_else(|| run.server_option(&["--attention-backend"])),
+            roles: roles.into_iter().filter_map(|(role, name)| Some((role, name?))).collect(),
+        }
+    }
+
+    fn of_role(&self, role: BackendRole) -> Option<&str> {
+        let own = self.roles.iter().find(|(of, _)| *of == role).map(|(_, name)| name);
+        own.or(self.general.as_ref()).map(String::as_str)
+    }
+
+    fn first(&self) -> Option<&str> {
+        let own = self.roles.first().map(|(_, name)| name);
+        self.general.as_ref().or(own).map(String::as_str)
+    }
 }
 
 fn not_asked(facts: &BootFacts) -> Result<Verdict, Missing> {
@@ -219,6 +266,48 @@ INFO 05-05 23:28:45 [cuda.py:239] Using Flash Attention backend on V1 engine.
 ",
             status: Status::Fail,
             says: &["FLASH_ATTN was asked for, but the model runs TRITON_ATTN (line 2)"],
+        },
+        Case {
+            name: "prefill by an option of its own",
+            evidence: r"
+== log
+[2026-01-01 10:00:00] server_args=ServerArgs(model_path='/m', attention_backend='flashinfer', prefill_attention_backend='fa3', decode_attention_backend=None)
+[2026-01-01 10:00:30 TP0] Using hybrid attention backend for decode and prefill: decode_backend=flashinfer, prefill_backend=fa3.
+",
+            status: Status::Pass,
+            says: &["flashinfer, fa3 as asked (line 2"],
+        },
+        Case {
+            name: "decode alone by an option, and ignored",
+            evidence: r"
+== log
+[2026-01-01 10:00:00] server_args=ServerArgs(model_path='/m', attention_backend=None, decode_attention_backend='flashmla')
+[2026-01-01 10:00:30 TP0] Using hybrid attention backend for decode and prefill: decode_backend=fa3, prefill_backend=fa3.
+",
+            status: Status::Fail,
+            says: &["flashmla was asked for, but decode runs fa3"],
+        },
+        Case {
+            name: "the drafter's asked for, too",
+            evidence: r"
+== log
+(APIServer pid=1) INFO 09-05 23:28:25 [utils.py:272] non-default args: {'model_tag': '/m', 'attention_backend': 'TRITON_ATTN', 'speculative_config': {'method': 'mtp', 'num_speculative_tokens': 2, 'attention_backend': 'FLASHINFER'}}
+(EngineCore pid=3) INFO 09-05 23:28:45 [cuda.py:426] Using AttentionBackendEnum.TRITON_ATTN backend.
+(EngineCore pid=3) INFO 09-05 23:30:08 [gpu_model_runner.py:5443] Loading drafter model...
+(EngineCore pid=3) INFO 09-05 23:30:09 [cuda.py:426] Using AttentionBackendEnum.FLASHINFER backend.
+",
+            status: Status::Pass,
+            says: &["TRITON_ATTN, FLASHINFER as asked"],
+        },
+        Case {
+            name: "the model's own, which leaves no choice",
+            evidence: r"
+== log
+[2026-01-01 10:00:00] Use dsv4 attention backend for DeepseekV4ForCausalLM, setting page_size to 256.
+[2026-01-01 10:00:01] server_args=ServerArgs(model_path='/m', attention_backend='dsv4', page_size=256)
+",
+            status: Status::Pass,
+            says: &["no attention backend was asked for; dsv4 runs"],
         },
         Case {
             name: "a CPU's",
