@@ -8,6 +8,9 @@ use crate::number::{count, grouped};
 use crate::visible::visible_lines;
 use serde_json::json;
 
+/// Most arguments that are listed.
+const ARGUMENTS: usize = 200;
+
 /// Name of the JSON document's form.
 const SCHEMA: &str = "inferlint.boot-facts/1";
 
@@ -38,111 +41,140 @@ pub(super) fn run(arguments: &cli::BootFacts) -> Result<u8, InputError> {
 
 /// One fact a line: its name, its value, and the line of the log it was read from.
 fn text(name: &str, facts: &BootFacts) -> String {
-    let mut out = format!("{name}\n");
-    let mut row = |what: &str, value: String, line: Option<u64>| {
-        let line = line.map(|line| format!("  (line {line})")).unwrap_or_default();
-        out += &format!("  {what:<22}{value}{line}\n");
-    };
-    row("engine", facts.engine.unwrap_or("not known").to_owned(), None);
-    if let Some(version) = &facts.version {
-        let untested =
-            if facts.untested_version { ", which is not tested: facts may be missing" } else { "" };
-        row("version", format!("{}{untested}", version.value), Some(version.line));
-    }
-    let mut words = |what: &str, fact: &Option<Fact<String>>| {
-        if let Some(fact) = fact {
-            row(what, fact.value.clone(), Some(fact.line));
-        }
-    };
-    words("model", &facts.model);
-    words("device", &facts.device);
-    words("backend asked for", &facts.requested_backend);
-    for backend in &facts.backends {
-        let role = match backend.value.role {
-            BackendRole::Model => "backend",
-            BackendRole::Draft => "backend (draft model)",
-            BackendRole::Prefill => "backend (prefill)",
-            BackendRole::Decode => "backend (decode)",
-        };
-        row(role, backend.value.name.clone(), Some(backend.line));
-    }
-    let numbers = [
-        ("tensor parallel", &facts.tensor_parallel),
-        ("pipeline parallel", &facts.pipeline_parallel),
-        ("data parallel", &facts.data_parallel),
-        ("API servers", &facts.api_servers),
-        ("longest request", &facts.max_model_len),
-        ("running limit", &facts.running_limit),
-        ("running limit asked", &facts.running_limit_asked),
-        ("block size asked", &facts.block_size_asked),
-        ("block size", &facts.block_size),
-        ("block size forced", &facts.block_size_forced),
-        ("KV cache blocks", &facts.pool_blocks),
-    ];
-    for (what, fact) in numbers {
-        if let Some(fact) = fact {
-            row(what, count(fact.value as f64), Some(fact.line));
-        }
-    }
-    if let Some(reason) = &facts.running_limit_reason {
-        row("running limit lowered", reason.value.clone(), Some(reason.line));
-    }
-    for pool in &facts.pools {
-        row(
-            "KV cache",
-            format!("{} tokens{}", count(pool.value as f64), of(&pool.process)),
-            Some(pool.line),
-        );
-    }
-    for memory in &facts.kv_memory_gib {
-        row(
-            "KV cache memory",
-            format!("{} GiB{}", grouped(memory.value, 2), of(&memory.process)),
-            Some(memory.line),
-        );
-    }
-    for part in &facts.memory {
-        row("memory", format!("{} GiB {}", grouped(part.gib, 2), part.part), Some(part.line));
-    }
-    if let Some(compile) = &facts.compile {
-        let how = match compile.value {
-            Compile::Cold => "from scratch",
-            Compile::Warm => "from a cache",
-            Compile::Off => "off",
-        };
-        let took = facts.compile_seconds.as_ref().map(|s| format!(", {} s", grouped(s.value, 1)));
-        row("compilation", format!("{how}{}", took.unwrap_or_default()), Some(compile.line));
-    }
-    for (what, seconds) in
-        [("weights loaded in", &facts.load_seconds), ("engine started in", &facts.init_seconds)]
-    {
-        if let Some(seconds) = seconds {
-            row(what, format!("{} s", grouped(seconds.value, 1)), Some(seconds.line));
-        }
-    }
-    if let Some(address) = &facts.address {
-        row("address", address.value.clone(), Some(address.line));
-    }
-    let ready = match (facts.ready_line, facts.seconds_to_ready) {
-        (None, _) if facts.engine.is_none() => "not known".to_owned(),
-        (None, _) => "no".to_owned(),
-        (Some(_), None) => "yes".to_owned(),
-        (Some(_), Some(seconds)) => format!("{} s after the first line", grouped(seconds, 0)),
-    };
-    row("ready", ready, facts.ready_line);
-    if let Some(arguments) = &facts.arguments {
-        let kind = if arguments.only_changed { "arguments changed" } else { "arguments" };
-        row(kind, count(arguments.values.len() as f64), Some(arguments.line));
-        for (name, value) in
-            arguments.values.iter().take(if arguments.only_changed { 200 } else { 0 })
-        {
-            row("", format!("{name} = {value}"), None);
-        }
-    }
+    let mut rows = Rows(format!("{name}\n"));
+    rows.what_runs(facts);
+    rows.sizes(facts);
+    rows.memory(facts);
+    rows.start(facts);
+    rows.arguments(facts);
     for line in &facts.unparsed {
-        row("not understood", line.value.clone(), Some(line.line));
+        rows.fact("not understood", line.value.clone(), line.line);
     }
-    out
+    rows.0
+}
+
+/// The lines so far.
+struct Rows(String);
+
+impl Rows {
+    fn row(&mut self, what: &str, value: &str, line: Option<u64>) {
+        let line = line.map(|line| format!("  (line {line})")).unwrap_or_default();
+        self.0 += &format!("  {what:<22}{value}{line}\n");
+    }
+
+    fn fact(&mut self, what: &str, value: impl AsRef<str>, line: u64) {
+        self.row(what, value.as_ref(), Some(line));
+    }
+
+    fn words(&mut self, what: &str, fact: Option<&Fact<String>>) {
+        if let Some(fact) = fact {
+            self.fact(what, &fact.value, fact.line);
+        }
+    }
+
+    /// Engine, version, model and backends.
+    fn what_runs(&mut self, facts: &BootFacts) {
+        self.row("engine", facts.engine.unwrap_or("not known"), None);
+        if let Some(version) = &facts.version {
+            let untested = if facts.untested_version {
+                ", which is not tested: facts may be missing"
+            } else {
+                ""
+            };
+            self.fact("version", format!("{}{untested}", version.value), version.line);
+        }
+        self.words("model", facts.model.as_ref());
+        self.words("device", facts.device.as_ref());
+        self.words("backend asked for", facts.requested_backend.as_ref());
+        for backend in &facts.backends {
+            let role = match backend.value.role {
+                BackendRole::Model => "backend",
+                BackendRole::Draft => "backend (draft model)",
+                BackendRole::Prefill => "backend (prefill)",
+                BackendRole::Decode => "backend (decode)",
+            };
+            self.fact(role, &backend.value.name, backend.line);
+        }
+    }
+
+    /// What the server is divided into, and how much it takes at once.
+    fn sizes(&mut self, facts: &BootFacts) {
+        for (what, fact) in [
+            ("tensor parallel", &facts.tensor_parallel),
+            ("pipeline parallel", &facts.pipeline_parallel),
+            ("data parallel", &facts.data_parallel),
+            ("API servers", &facts.api_servers),
+            ("longest request", &facts.max_model_len),
+            ("running limit", &facts.running_limit),
+            ("running limit asked", &facts.running_limit_asked),
+            ("block size asked", &facts.block_size_asked),
+            ("block size", &facts.block_size),
+            ("block size forced", &facts.block_size_forced),
+            ("KV cache blocks", &facts.pool_blocks),
+        ] {
+            if let Some(fact) = fact {
+                self.fact(what, count(fact.value as f64), fact.line);
+            }
+        }
+        self.words("running limit lowered", facts.running_limit_reason.as_ref());
+    }
+
+    fn memory(&mut self, facts: &BootFacts) {
+        for pool in &facts.pools {
+            let tokens = format!("{} tokens{}", count(pool.value as f64), of(&pool.process));
+            self.fact("KV cache", tokens, pool.line);
+        }
+        for memory in &facts.kv_memory_gib {
+            let size = format!("{} GiB{}", grouped(memory.value, 2), of(&memory.process));
+            self.fact("KV cache memory", size, memory.line);
+        }
+        for part in &facts.memory {
+            self.fact("memory", format!("{} GiB {}", grouped(part.gib, 2), part.part), part.line);
+        }
+    }
+
+    /// How the start went.
+    fn start(&mut self, facts: &BootFacts) {
+        let seconds = |fact: &Fact<f64>| format!("{} s", grouped(fact.value, 1));
+        if let Some(compile) = &facts.compile {
+            let how = match compile.value {
+                Compile::Cold => "from scratch",
+                Compile::Warm => "from a cache",
+                Compile::Off => "off",
+            };
+            let took = facts.compile_seconds.as_ref().map(|took| format!(", {}", seconds(took)));
+            self.fact("compilation", format!("{how}{}", took.unwrap_or_default()), compile.line);
+        }
+        for (what, took) in
+            [("weights loaded in", &facts.load_seconds), ("engine started in", &facts.init_seconds)]
+        {
+            if let Some(took) = took {
+                self.fact(what, seconds(took), took.line);
+            }
+        }
+        self.words("address", facts.address.as_ref());
+        let ready = match (facts.ready_line, facts.seconds_to_ready) {
+            (None, _) if facts.engine.is_none() => "not known",
+            (None, _) => "no",
+            (Some(_), None) => "yes",
+            (Some(_), Some(seconds)) => &format!("{} s after the first line", grouped(seconds, 0)),
+        };
+        self.row("ready", ready, facts.ready_line);
+    }
+
+    /// How many arguments the log lists; each, where it lists those only that differ from the default.
+    fn arguments(&mut self, facts: &BootFacts) {
+        let Some(arguments) = &facts.arguments else { return };
+        let (kind, shown) = if arguments.only_changed {
+            ("arguments changed", ARGUMENTS)
+        } else {
+            ("arguments", 0)
+        };
+        self.fact(kind, count(arguments.values.len() as f64), arguments.line);
+        for (name, value) in arguments.values.iter().take(shown) {
+            self.row("", &format!("{name} = {value}"), None);
+        }
+    }
 }
 
 fn of(process: &str) -> String {

@@ -1,5 +1,5 @@
 use super::Check;
-use crate::engine::Signal;
+use crate::engine::{Engine, Signal};
 use crate::evidence::{Missing, Requested, Scope, Track};
 use crate::finding::Verdict;
 use crate::number::{count, grouped, percent, plural};
@@ -81,18 +81,14 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     if peak.is_nan() {
         return Err(Missing::lack(format!("{} was never read", running.metric)));
     }
-    let (word, how) = match engine.gauges_lag {
-        Some(reason) => ("admitted", format!(" ({reason})")),
-        None => ("ran", String::new()),
-    };
-    let Some(requested) = scope.requested() else {
+    let Some(Requested { at_once, from }) = scope.requested() else {
+        let (word, how) = wording(engine);
         return Ok(Verdict::not_applicable(format!(
             "no concurrency was asked for; at most {} {word} at once{how}",
             plural(peak, "request")
         ))
         .with("peak_running", peak));
     };
-    let Requested { at_once, from } = requested;
     let facts = |verdict: Verdict| {
         verdict.with("peak_running", peak).with("requested", at_once).with("requested_from", from)
     };
@@ -101,24 +97,8 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
             "no sample shows a request running, although requests finished: the samples missed the load",
         ));
     }
-    if peak > at_once {
-        let more = format!(
-            "up to {} {word} at once, {} asked for{how}",
-            plural(peak, "request"),
-            count(at_once)
-        );
-        return Ok(facts(Verdict::pass(more)));
-    }
-    if peak >= at_once {
-        let reached = format!("{} of {} requests {word} at once{how}", count(peak), count(at_once));
-        return Ok(facts(Verdict::pass(reached)));
-    }
-    if engine.gauges_lag.is_some() {
-        return Ok(facts(Verdict::unknown(format!(
-            "at most {} of {} requests were seen admitted at once{how}: more may have run",
-            count(peak),
-            count(at_once)
-        ))));
+    if peak >= at_once || engine.gauges_lag.is_some() {
+        return Ok(facts(reached(engine, peak, at_once)));
     }
     let cause = cause(scope, &running, peak, at_once);
     // What the server itself sets was the limit whatever was not seen.
@@ -126,24 +106,8 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         "admission-control" | "running-limit" => String::new(),
         _ => scope.shown(&running)?,
     };
-    let busy = totals.iter().flatten().filter(|running| **running > 0.0).count();
-    // That the client sent too little is told by nothing but what the samples do not show.
-    if cause.key == "client" && (busy as f64) < FEW {
-        return Err(Missing::lack(format!(
-            "{} of {} requests were seen to run at once, but only {} a request running: they may have missed more",
-            count(peak),
-            count(at_once),
-            if busy == 1 { "1 sample has".to_owned() } else { format!("{busy} samples have") }
-        )));
-    }
-    if cause.key == "client"
-        && let Some(open) = open_on_average(scope).filter(|open| *open > cause.open * CONTRADICTED)
-    {
-        return Err(Missing::lack(format!(
-            "the gauges never show more than {} open, but by their times {} were on average: the gauges missed more",
-            plural(cause.open, "request"),
-            grouped(open, 1)
-        )));
+    if cause.key == "client" {
+        shown_enough(scope, &totals, &cause, at_once)?;
     }
     let message = format!(
         "at most {} of {} requests ran at once: {}{seen}",
@@ -152,6 +116,61 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         cause.text
     );
     Ok(facts(Verdict::fail(message)).with("limited_by", cause.key))
+}
+
+/// How requests that the engine's gauges show are spoken of, and why so.
+fn wording(engine: &Engine) -> (&'static str, String) {
+    match engine.gauges_lag {
+        Some(reason) => ("admitted", format!(" ({reason})")),
+        None => ("ran", String::new()),
+    }
+}
+
+/// The verdict where as many were seen as were asked for, or where the gauges lag.
+fn reached(engine: &Engine, peak: f64, at_once: f64) -> Verdict {
+    let (word, how) = wording(engine);
+    let (seen, asked) = (count(peak), count(at_once));
+    if peak > at_once {
+        let seen = plural(peak, "request");
+        Verdict::pass(format!("up to {seen} {word} at once, {asked} asked for{how}"))
+    } else if peak >= at_once {
+        Verdict::pass(format!("{seen} of {asked} requests {word} at once{how}"))
+    } else {
+        Verdict::unknown(format!(
+            "at most {seen} of {asked} requests were seen admitted at once{how}: more may have run"
+        ))
+    }
+}
+
+/// That the samples show enough to blame the client: that it sent too little is told by nothing but
+/// what they do not show.
+///
+/// # Errors
+/// When they may have missed requests, or did.
+fn shown_enough(
+    scope: &Scope<'_>,
+    totals: &[Option<f64>],
+    cause: &Cause,
+    at_once: f64,
+) -> Result<(), Missing> {
+    let running = || totals.iter().flatten().copied();
+    let busy = running().filter(|running| *running > 0.0).count();
+    if (busy as f64) < FEW {
+        return Err(Missing::lack(format!(
+            "{} of {} requests were seen to run at once, but only {} a request running: they may have missed more",
+            count(running().fold(0.0, f64::max)),
+            count(at_once),
+            if busy == 1 { "1 sample has".to_owned() } else { format!("{busy} samples have") }
+        )));
+    }
+    match open_on_average(scope).filter(|open| *open > cause.open * CONTRADICTED) {
+        Some(open) => Err(Missing::lack(format!(
+            "the gauges never show more than {} open, but by their times {} were on average: the gauges missed more",
+            plural(cause.open, "request"),
+            grouped(open, 1)
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Without samples: the load tool's own count of open requests, which is never too low where none
@@ -198,75 +217,82 @@ fn open_on_average(scope: &Scope<'_>) -> Option<f64> {
     (to > from).then(|| seconds / ((to - from) as f64 / 1e9))
 }
 
+/// Why fewer ran than were asked for: the first of its causes that is shown.
 fn cause(scope: &Scope<'_>, running: &Track, peak: f64, asked: f64) -> Cause {
+    let waiting = scope.track(Signal::Waiting).ok().map(|track| track.total());
+    by_limit(scope, peak)
+        .or_else(|| by_cache(scope, waiting.as_deref()?))
+        .or_else(|| by_default(scope, waiting.as_deref()?, peak))
+        .unwrap_or_else(|| by_load(scope, &running.total(), waiting.as_deref(), asked))
+}
+
+/// What the server itself sets: it refuses requests, or runs so many at most.
+fn by_limit(scope: &Scope<'_>, peak: f64) -> Option<Cause> {
     if let Some(refused) = scope.refused() {
         let text = format!("the server rejected {} (admission control)", count(refused.requests));
-        return Cause { key: "admission-control", text, ..Cause::default() };
+        return Some(Cause { key: "admission-control", text, ..Cause::default() });
     }
-    if let Some(limit) = scope.running_limit()
-        && limit.requests <= peak
-    {
-        let text = format!("the server runs at most {} ({})", count(limit.requests), limit.why);
-        return Cause { key: "running-limit", text, ..Cause::default() };
-    }
-    let totals = running.total();
-    let waiting = scope.track(Signal::Waiting).ok().map(|track| track.total());
-    let most_waiting = waiting.iter().flatten().flatten().copied().fold(0.0, f64::max);
-    let full = scope.track(Signal::KvUsage).ok().zip(waiting.as_ref());
-    if let Some((used, waited)) =
-        full.and_then(|(usage, waiting)| full_while_waiting(&usage, waiting))
-    {
-        let text = format!(
-            "the KV cache was full ({} in use) while up to {} waited",
-            percent(used),
-            count(waited)
-        );
-        return Cause { key: "kv-cache", text, ..Cause::default() };
-    }
-    let default = scope.engine().is_ok_and(|engine| engine.name == "vllm")
+    let limit = scope.running_limit().filter(|limit| limit.requests <= peak)?;
+    let text = format!("the server runs at most {} ({})", count(limit.requests), limit.why);
+    Some(Cause { key: "running-limit", text, ..Cause::default() })
+}
+
+fn by_cache(scope: &Scope<'_>, waiting: &[Option<f64>]) -> Option<Cause> {
+    let usage = scope.track(Signal::KvUsage).ok()?;
+    let (used, waited) = full_while_waiting(&usage, waiting)?;
+    let text = format!(
+        "the KV cache was full ({} in use) while up to {} waited",
+        percent(used),
+        count(waited)
+    );
+    Some(Cause { key: "kv-cache", text, ..Cause::default() })
+}
+
+/// A limit that nothing states, but that vLLM has by default.
+fn by_default(scope: &Scope<'_>, waiting: &[Option<f64>], peak: f64) -> Option<Cause> {
+    let waited = most(waiting);
+    let is_default = scope.engine().is_ok_and(|engine| engine.name == "vllm")
         && DEFAULT_LIMITS.contains(&peak)
         && scope.running_limit().is_none();
-    if default && most_waiting > 0.0 {
-        let text = format!(
-            "{} is a limit that vLLM sets by default (--max-num-seqs), and up to {} waited",
-            count(peak),
-            count(most_waiting)
-        );
-        return Cause { key: "running-limit", text, ..Cause::default() };
+    let text = format!(
+        "{} is a limit that vLLM sets by default (--max-num-seqs), and up to {} waited",
+        count(peak),
+        count(waited)
+    );
+    (is_default && waited > 0.0).then(|| Cause { key: "running-limit", text, ..Cause::default() })
+}
+
+/// What is left: the load had fewer open than it was asked for, or nothing tells.
+fn by_load(
+    scope: &Scope<'_>,
+    running: &[Option<f64>],
+    waiting: Option<&[Option<f64>]>,
+    asked: f64,
+) -> Cause {
+    let Some(waiting) = waiting else {
+        let text = "nothing recorded says why".into();
+        return Cause { key: "unknown", text, ..Cause::default() };
+    };
+    let sums = running.iter().zip(waiting).filter_map(|(r, w)| Some((*r)? + (*w)?));
+    let open = sums.fold(0.0, f64::max);
+    if open >= asked {
+        let text = format!("up to {} waited and nothing recorded says why", count(most(waiting)));
+        return Cause { key: "unknown", text, ..Cause::default() };
     }
-    let open = waiting.as_ref().map(|waiting| {
-        let sums = totals.iter().zip(waiting).filter_map(|(r, w)| Some((*r)? + (*w)?));
-        sums.fold(0.0, f64::max)
-    });
     let failed = scope.result().ok().and_then(|result| result.failed).unwrap_or(0) as f64;
-    match open {
-        Some(open) if open < asked && failed > 0.0 => Cause {
-            key: "failures",
-            text: format!(
-                "at most {} were open, {} failed by the load tool's count",
-                count(open),
-                count(failed)
-            ),
-            open,
-        },
-        Some(open) if open < asked => Cause {
-            key: "client",
-            text: format!(
-                "the client never had more than {} open{}",
-                plural(open, "request"),
-                rate(scope)
-            ),
-            open,
-        },
-        Some(_) => Cause {
-            key: "unknown",
-            text: format!("up to {} waited and nothing recorded says why", count(most_waiting)),
-            ..Cause::default()
-        },
-        None => {
-            Cause { key: "unknown", text: "nothing recorded says why".into(), ..Cause::default() }
-        }
+    if failed > 0.0 {
+        let (open_words, failed) = (count(open), count(failed));
+        let text =
+            format!("at most {open_words} were open, {failed} failed by the load tool's count");
+        return Cause { key: "failures", text, open };
     }
+    let words = plural(open, "request");
+    let text = format!("the client never had more than {words} open{}", rate(scope));
+    Cause { key: "client", text, open }
+}
+
+fn most(values: &[Option<f64>]) -> f64 {
+    values.iter().flatten().copied().fold(0.0, f64::max)
 }
 
 /// The rate that the load tool was told to send at, in words: with it the concurrency asked for is an

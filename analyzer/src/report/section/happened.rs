@@ -86,67 +86,69 @@ impl Figures {
         }
     }
 
-    /// One paragraph; each sentence stands only where its figures are known.
-    fn story(&self, run: &Run, group: &Group) -> Markup {
-        let mut text: Vec<String> = Vec::new();
-        match (self.requested, self.length) {
-            (Some(asked), Some(length)) => text.push(format!(
-                "The load asked for {} at once; the server was at work for {}.",
-                plural(asked, "request"),
-                duration(length)
-            )),
-            (Some(asked), None) => {
-                text.push(format!("The load asked for {} at once.", plural(asked, "request")));
+    /// What the load asked for, and how long the server had work.
+    fn load(&self) -> Option<String> {
+        let asked = self.requested.map(|asked| plural(asked, "request"));
+        Some(match (asked, self.length.map(duration)) {
+            (Some(asked), Some(length)) => {
+                format!("The load asked for {asked} at once; the server was at work for {length}.")
             }
-            (None, Some(length)) => {
-                text.push(format!("The server was at work for {}.", duration(length)));
+            (Some(asked), None) => format!("The load asked for {asked} at once."),
+            (None, Some(length)) => format!("The server was at work for {length}."),
+            (None, None) => return None,
+        })
+    }
+
+    fn work(&self) -> Option<String> {
+        let finished = self.finished.map(|finished| plural(finished, "request"));
+        Some(match (finished, self.tokens.map(|tokens| plural(tokens, "token"))) {
+            (Some(finished), Some(tokens)) => {
+                format!("The server finished {finished} and generated {tokens}.")
             }
-            (None, None) => {}
-        }
-        match (self.finished, self.tokens) {
-            (Some(finished), Some(tokens)) => text.push(format!(
-                "The server finished {} and generated {}.",
-                plural(finished, "request"),
-                plural(tokens, "token")
-            )),
-            (None, Some(tokens)) => {
-                text.push(format!("The server generated {}.", plural(tokens, "token")));
-            }
-            (Some(finished), None) => {
-                text.push(format!("The server finished {}.", plural(finished, "request")));
-            }
-            (None, None) => {}
-        }
-        if let Some(refused) = self.rejections {
-            text.push(format!("It refused {}.", plural(refused, "request")));
-        }
-        match (self.peak_running, self.mean_running) {
-            (Some(peak), _) if self.lags => {
-                text.push(format!("As many as {} were seen admitted at once.", count(peak)));
-            }
-            (Some(peak), Some(mean)) => text.push(format!(
-                "At most {} ran at once, {} on average while it was busy.",
-                count(peak),
+            (Some(finished), None) => format!("The server finished {finished}."),
+            (None, Some(tokens)) => format!("The server generated {tokens}."),
+            (None, None) => return None,
+        })
+    }
+
+    fn at_once(&self) -> Option<String> {
+        let peak = count(self.peak_running?);
+        Some(match self.mean_running {
+            _ if self.lags => format!("As many as {peak} were seen admitted at once."),
+            Some(mean) => format!(
+                "At most {peak} ran at once, {} on average while it was busy.",
                 grouped(mean, 1)
-            )),
-            (Some(peak), None) => text.push(format!("At most {} ran at once.", count(peak))),
-            (None, _) => {}
-        }
-        if let Some(waiting) = self.peak_waiting {
-            text.push(match waiting {
-                0.0 => "None was ever seen waiting.".into(),
-                waiting => format!("Up to {} waited.", count(waiting)),
-            });
-        }
-        if let Some(cache) = self.peak_cache {
-            text.push(format!("At its fullest, {} of the KV cache was in use.", percent(cache)));
-        }
-        if let Some(preemptions) = self.preemptions.filter(|count| *count > 0.0) {
-            text.push(format!(
+            ),
+            None => format!("At most {peak} ran at once."),
+        })
+    }
+
+    fn waiting(&self) -> Option<String> {
+        Some(match self.peak_waiting? {
+            0.0 => "None was ever seen waiting.".into(),
+            waiting => format!("Up to {} waited.", count(waiting)),
+        })
+    }
+
+    /// Each sentence stands only where its figures are known.
+    fn sentences(&self) -> Vec<String> {
+        let refused = |refused| format!("It refused {}.", plural(refused, "request"));
+        let full =
+            |cache| format!("At its fullest, {} of the KV cache was in use.", percent(cache));
+        let preempted = self.preemptions.filter(|count| *count > 0.0).map(|preemptions| {
+            format!(
                 "{} took running requests out of the cache; what they had computed was computed again.",
                 plural(preemptions, self.preemption)
-            ));
-        }
+            )
+        });
+        let work = [self.load(), self.work(), self.rejections.map(refused)];
+        let state = [self.at_once(), self.waiting(), self.peak_cache.map(full), preempted];
+        work.into_iter().chain(state).flatten().collect()
+    }
+
+    /// One paragraph.
+    fn story(&self, run: &Run, group: &Group) -> Markup {
+        let text = self.sentences();
         html! {
             @if text.is_empty() && run.broken_off().is_some() {
                 p.story { "No load began: the recording broke off before." }
