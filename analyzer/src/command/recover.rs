@@ -75,7 +75,11 @@ impl Copy {
             Item::Segment(_) => {}
             Item::Loss(loss) => {
                 self.decoder.lost();
-                let why = format!("{} bytes of the file were lost: {}", loss.bytes, loss.reason);
+                let why = format!(
+                    "{} of the file lost: {}",
+                    plural(loss.bytes as f64, "byte"),
+                    loss.reason
+                );
                 self.push(&gap(self.last, why).into());
             }
             Item::Record { decoded, raw, .. } => self.copy(&decoded, raw),

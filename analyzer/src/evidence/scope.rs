@@ -6,7 +6,7 @@ use super::{
 use crate::client::ClientResult;
 use crate::engine::{Engine, Metric, Pick, Release, Signal};
 use crate::failure::Aside;
-use crate::number::grouped;
+use crate::number::{grouped, plural};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One load point and one group of replicas of one run.
@@ -491,8 +491,9 @@ impl<'a> Scope<'a> {
         let finished = self.counter(Signal::Finished).map_or(f64::NAN, |finished| finished.total);
         if completed > 0 && finished == 0.0 {
             return Err(Missing::lack(format!(
-                "the load tool completed {completed} requests and the server finished none between \
-                 the readings: they are not of this load"
+                "the load tool completed {} and the server finished none between the readings: they \
+                 are not of this load",
+                plural(completed as f64, "request")
             )));
         }
         Ok(())

@@ -9,6 +9,7 @@ use crate::error::InputError;
 use crate::evidence::{
     Account, Edges, Exit, Form, Log, Point, Recording, Run, SERVER_ROLES, Source,
 };
+use crate::number::plural;
 use inferlint_schema::container::{Item, Salvage};
 use inferlint_schema::delta::{self, Decoder, Reading};
 use inferlint_schema::record::{self, Decoded, Record};
@@ -294,14 +295,19 @@ impl Reader {
             self.run.notes.push(format!("the bundle is not whole: {reason}"));
         }
         for (kind, count) in &salvage.unknown {
-            self.run.notes.push(format!("{count} records of kind {kind:?}, which is not known"));
+            self.run.notes.push(format!(
+                "{} of kind {kind:?}, which is not known",
+                plural(*count as f64, "record")
+            ));
         }
         if self.phases_left_out > 0 {
             let n = self.phases_left_out;
             self.run.notes.push(format!("{n} phases beyond the first {PHASES} are not judged"));
         }
         if self.skipped > 0 {
-            self.run.notes.push(format!("{} readings could not be decoded", self.skipped));
+            self.run
+                .notes
+                .push(format!("{} could not be decoded", plural(self.skipped as f64, "reading")));
         }
         for source in &mut self.run.sources {
             if !SERVER_ROLES.contains(&source.role.as_str()) {

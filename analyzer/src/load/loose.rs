@@ -145,7 +145,7 @@ fn metrics(loose: &Loose, run: &mut Run) -> Result<Option<(Source, Edges, bool)>
     source.engine = Engine::of_metrics(source.full.names()).or(of_header);
     if let Some(series) = &series {
         if series.refused > 0 {
-            run.notes.push(format!("{} lines of the samples are no sample", series.refused));
+            run.notes.push(format!("lines of the samples that are no sample: {}", series.refused));
         }
         // Headers without an engine are older than the tool's support of anything but vLLM.
         let engine = source.engine.or_else(|| Engine::named("vllm"));

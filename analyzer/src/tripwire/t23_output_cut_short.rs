@@ -36,7 +36,7 @@ tripwire! {
         since: "0.1.0",
         summary: "requests ended before the output length that was asked for",
         needs: ["scrape", "phase", "file"],
-        explained_by: ["T24", "T28"],
+        explained_by: ["T24", "T28", "T15"],
         check: Check::Point(check),
     }
     thresholds {
