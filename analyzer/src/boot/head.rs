@@ -11,11 +11,19 @@ const MAX_HEAD_BYTES: usize = 200;
 /// Heads kept: one a writer.
 const MAX_HEADS: usize = 16;
 
-/// How the lines of the servers known begin: a process's tag, vLLM's level and time, SGLang's time,
-/// TensorRT-LLM's tags (see `line.rs`, which reads them).
-static BEGINNING: Pattern = Pattern::new(
-    r"\([A-Z]\w*(?: \w+)? (?:rank=\d+ )?pid=\d+[^)]{0,60}\)|(?:INFO|WARNING|ERROR|DEBUG|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d |\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^\]]{0,40}\] |\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] |\[TRT-LLM\] |\[TensorRT-LLM\]",
-);
+/// How the lines of the servers known begin: a process's tag, vLLM's level and time, uvicorn's level,
+/// SGLang's time, TensorRT-LLM's tags, a rank, glog's letter, TGI's time and level, a record of JSON
+/// (see `line.rs`, which reads them).
+static BEGINNING: Pattern = Pattern::new(concat!(
+    r"\([A-Z]\w*(?: \w+)? (?:rank=\d+ )?pid=\d+[^)]{0,60}\)",
+    r"|(?:INFO|WARNING|ERROR|DEBUG|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d ",
+    r"|(?:INFO: {5}|WARNING: {2}|ERROR: {4})\S",
+    r"|\[(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d(?:[.,]\d+)?(?: [A-Z0-9 ]+)?\] ",
+    r"|\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] |\[TRT-LLM\] |\[TensorRT-LLM\]",
+    r"|\[rank\d+\]:|\[[IWEF]\d{4} \d\d:\d\d:\d\d",
+    r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z +(?:INFO|WARN|ERROR|DEBUG) ",
+    r#"|\{"(?:levelname|asctime|timestamp|level|time|ts|log)":"#,
+));
 
 /// The heads one log's lines had so far.
 #[derive(Debug, Default)]

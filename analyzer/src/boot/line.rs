@@ -208,7 +208,9 @@ fn syslog<'t>(_: &mut Line<'_>, text: &'t str) -> Option<&'t str> {
     let rest = skip_digits(text.get(4..)?.trim_start_matches(' '), 1..=2)?.strip_prefix(' ')?;
     let (_, rest) = clock(rest)?;
     let (unit, rest) = rest.strip_prefix(' ')?.split_once("]: ")?;
-    (unit.len() < 128 && unit.contains('[')).then_some(rest)
+    let (names, pid) = unit.rsplit_once('[')?;
+    let of_host = names.len() < 128 && names.matches(' ').count() == 1;
+    (of_host && pid.bytes().all(|b| b.is_ascii_digit())).then_some(rest)
 }
 
 /// `2026-11-30T10:00:00.000Z `, with a zone, in brackets, or with the runtime's `stdout F `.
@@ -577,10 +579,11 @@ fn last_overwrite(text: Cow<'_, str>) -> Cow<'_, str> {
 
 /// The lines a JSON record holds: what shippers made of them, the JSON formatters of vLLM (0.31 on)
 /// and TGI, and Python's `exc_info` beside the message. A launcher's prefix may stand before it.
-pub(crate) fn unfold(raw: &[u8]) -> Option<Vec<String>> {
+pub(crate) fn unfold(raw: &[u8], heads: &mut Heads) -> Option<Vec<String>> {
     memchr::memmem::find(raw, b"{\"")?;
     let text = uncoloured(String::from_utf8_lossy(raw));
     let inner = Line::empty(0).peel(&text);
+    let inner = if inner.starts_with("{\"") { inner } else { heads.behind(inner)? };
     if !inner.starts_with("{\"") {
         return None;
     }
@@ -772,6 +775,7 @@ mod tests {
             ("| tensorrt_llm | 1 |", "| tensorrt_llm | 1 |", "", None),
             ("1: [stdArchiveReader.cpp] Error", "1: [stdArchiveReader.cpp] Error", "", None),
             ("(see above) x", "(see above) x", "", None),
+            ("Nov 30 10:00:00 Error [CUDA]: x", "Nov 30 10:00:00 Error [CUDA]: x", "", None),
         ];
         for (raw, text, process, level) in cases {
             strips(raw, text, process, *level);
@@ -803,12 +807,12 @@ mod tests {
             (r#"{"line":"boom","timestamp":"17"}"#, &["boom"]),
         ];
         for (raw, lines) in cases {
-            assert_eq!(unfold(raw.as_bytes()).unwrap(), *lines);
+            assert_eq!(unfold(raw.as_bytes(), &mut Heads::default()).unwrap(), *lines);
         }
         for raw in
             [r#"got exception: {"message":"x"}"#, r#"{"error":{"code":400}}"#, "{\"", "plain"]
         {
-            assert_eq!(unfold(raw.as_bytes()), None, "{raw}");
+            assert_eq!(unfold(raw.as_bytes(), &mut Heads::default()), None, "{raw}");
         }
     }
 

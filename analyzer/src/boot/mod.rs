@@ -8,7 +8,7 @@
 
 pub mod facts;
 pub(crate) mod grammar;
-mod head;
+pub(crate) mod head;
 pub(crate) mod line;
 pub(crate) mod pyrepr;
 mod reader;
@@ -154,7 +154,7 @@ impl Scanner {
     }
 
     fn take(&mut self, number: u64, raw: &[u8]) {
-        match line::unfold(raw) {
+        match line::unfold(raw, &mut self.heads) {
             Some(lines) => lines.iter().for_each(|line| self.take_line(number, line.as_bytes())),
             None => self.take_line(number, raw),
         }

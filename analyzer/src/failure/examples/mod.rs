@@ -29,6 +29,7 @@ use super::noise;
 use super::watch::{Watch, kinds};
 use super::{Aside, Conclusion, Holder, Kernel, Outcome, Phase};
 use crate::boot;
+use crate::boot::head::Heads;
 use crate::boot::line::Line;
 use crate::pattern::Pattern;
 
@@ -185,6 +186,26 @@ fn prefixes_of_launchers_and_shippers_change_nothing() {
     all_are_named(examples().flat_map(|e| prefixes.map(|prefix| (e, prefixed(e.log, prefix)))));
 }
 
+#[test]
+fn prefixes_that_no_layer_knows_change_nothing_where_a_log_begins_itself() {
+    let prefixes = [
+        "\u{430}\u{432}\u{433} 30 10:00:00 gpu7 vllm[123]: ",
+        "vllm-7d9f8b6c5-x2x4z vllm ",
+        "Nov 30 10:00:00 ",
+        "2026-11-30 10:00:00,123 DEBG 'vllm' stderr output: ",
+    ];
+    let begins = |e: &&Example| {
+        let first = e.log.lines().next().unwrap_or_default();
+        let line = Line::strip(1, first.as_bytes());
+        // What started the server begins its lines in a way of its own.
+        let alone = e.kind != "root_cause_not_in_log";
+        alone && (line.is_record || !line.process.is_empty())
+    };
+    all_are_named(
+        examples().filter(begins).flat_map(|e| prefixes.map(|prefix| (e, prefixed(e.log, prefix)))),
+    );
+}
+
 /// Words of a line that say what happened: no numbers, names in quotes or paths.
 fn words(text: &str) -> HashSet<String> {
     let named = |token: &str| token.contains(|c: char| c.is_ascii_digit() || "'\"`/".contains(c));
@@ -236,7 +257,7 @@ fn every_further_line_is_named() {
 #[test]
 fn every_pattern_has_a_line_it_knows() {
     let read = |raw: &str| -> Vec<String> {
-        boot::line::unfold(raw.as_bytes())
+        boot::line::unfold(raw.as_bytes(), &mut Heads::default())
             .unwrap_or_else(|| vec![Line::strip(1, raw.as_bytes()).text.into_owned()])
     };
     let logs = examples().map(|e| e.log).chain(lines().map(|(_, line)| *line));
