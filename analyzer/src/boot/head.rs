@@ -25,6 +25,10 @@ static BEGINNING: Pattern = Pattern::new(concat!(
     r#"|\{"(?:levelname|asctime|timestamp|level|time|ts|log)":"#,
 ));
 
+/// One of these stands in each beginning: most lines have none, and the pattern is not needed.
+const WORDS: [&str; 9] =
+    ["pid=", "INFO", "WARN", "ERROR", "DEBUG", "CRITICAL", "] ", "[rank", "{\""];
+
 /// The heads one log's lines had so far.
 #[derive(Debug, Default)]
 pub(crate) struct Heads {
@@ -43,6 +47,9 @@ impl Heads {
         }
         let end = text.len().min(MAX_HEAD_BYTES);
         let searched = (0..4).find_map(|less| text.get(..end.saturating_sub(less)))?;
+        if !WORDS.iter().any(|word| searched.contains(word)) {
+            return None;
+        }
         let at = BEGINNING.find(searched)?.span().start;
         let (head, rest) = (text.get(..at)?, text.get(at..)?);
         // A bar that its writer did not end: the next line stands behind it.
