@@ -2,6 +2,7 @@
 //!
 //! `cli` says what can be asked, `plan` what it means, `session` how a recording goes.
 
+mod alarm;
 mod appendix;
 mod child;
 mod cli;

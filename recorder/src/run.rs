@@ -1,6 +1,7 @@
 //! A run under way: everything that goes on while we wait for the next thing to happen. Logs are
 //! followed, marks read, processes looked at, load tools noticed; ten times a second, one turn each.
 
+use crate::alarm::Ticks;
 use crate::child::{Child, Ending, Outlet, Reaper};
 use crate::collect::files::Shelf;
 use crate::collect::process::{Member, Tree, Trees, began_t};
@@ -23,7 +24,6 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
-use tokio::time::{Interval, MissedTickBehavior};
 
 /// The drain ends when the work counters are equal in two readings, or after this.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -110,7 +110,7 @@ pub(crate) struct Run<'a> {
     pub(crate) metered: bool,
     /// The load writes to our terminal: then it is the load's alone.
     pub(crate) shares_terminal: bool,
-    tick: Interval,
+    ticks: Ticks,
     turns: u64,
 }
 
@@ -137,8 +137,6 @@ impl<'a> Run<'a> {
         trees: Arc<Mutex<Trees>>,
         processes: u32,
     ) -> Self {
-        let mut tick = tokio::time::interval(POLL);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
             voice,
             session,
@@ -159,7 +157,7 @@ impl<'a> Run<'a> {
             loading: false,
             metered: false,
             shares_terminal: false,
-            tick,
+            ticks: Ticks::new(tokio::time::Instant::now(), POLL),
             turns: 0,
         }
     }
@@ -209,7 +207,7 @@ impl<'a> Run<'a> {
                 Some((id, when)) = self.ends.1.recv() => {
                     self.end_point(id, self.session.clock.at(when));
                 }
-                _ = self.tick.tick() => self.turn(),
+                () = self.ticks.next() => self.turn(),
             }
         }
     }

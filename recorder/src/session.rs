@@ -1,5 +1,6 @@
 //! One recording, from the first record to the seal. Read top to bottom: it is its story.
 
+use crate::alarm::Ticks;
 use crate::clock::Clock;
 use crate::collect::host::{Cgroup, limits};
 use crate::collect::metrics::{Found, Metrics};
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, MissedTickBehavior, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 /// The program and its version, as bundles name their writer.
 pub(crate) const WRITER: &str = concat!("inferlint-record ", env!("CARGO_PKG_VERSION"));
@@ -209,8 +210,8 @@ impl Session {
             }
         };
         tokio::pin!(end);
-        let mut tick = tokio::time::interval(TICK);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // In step with the readings, so that both are one time to wake up.
+        let mut ticks = Ticks::new(self.start.unwrap_or_else(Instant::now), TICK);
         if voice.has_status_line() {
             self.live.watch();
         }
@@ -226,7 +227,7 @@ impl Session {
                 stop = signals.next() => return stop.how(),
                 () = &mut end => return "duration",
                 lines = marked => self.mark(lines, voice),
-                _ = tick.tick() => {
+                () = ticks.next() => {
                     self.watch_clock();
                     if voice.has_status_line() {
                         voice.status(&self.status());

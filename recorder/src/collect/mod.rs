@@ -10,6 +10,7 @@ pub(crate) mod process;
 pub(crate) mod server_info;
 pub(crate) mod versions;
 
+use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::sink::{Sink, Worth};
 use inferlint_schema::record::{Gap, Record};
@@ -96,10 +97,21 @@ impl Running {
         clock: Clock,
         sink: Sink,
     ) -> Self {
+        Self::start_by(Alarm::of_kernel(), collector, interval, start, clock, sink)
+    }
+
+    fn start_by<C: Collector>(
+        alarm: Alarm,
+        collector: C,
+        interval: Duration,
+        start: Instant,
+        clock: Clock,
+        sink: Sink,
+    ) -> Self {
         let (orders, inbox) = mpsc::channel(8);
         let src = collector.src();
         let report = sink.clone();
-        let sampler = Sampler::new(collector, interval, start, clock, sink);
+        let sampler = Sampler::new(alarm, collector, interval, start, clock, sink);
         let sampling = tokio::spawn(sampler.run(Inbox::new(inbox)));
         // A collector that panics is a gap; the others go on.
         let task = tokio::spawn(async move {
@@ -181,6 +193,7 @@ impl Inbox {
 
 /// Keeps one collector to its schedule.
 struct Sampler<C> {
+    alarm: Alarm,
     collector: C,
     interval: Duration,
     start: Instant,
@@ -204,8 +217,16 @@ struct OpenGap {
 }
 
 impl<C: Collector> Sampler<C> {
-    fn new(collector: C, interval: Duration, start: Instant, clock: Clock, sink: Sink) -> Self {
+    fn new(
+        alarm: Alarm,
+        collector: C,
+        interval: Duration,
+        start: Instant,
+        clock: Clock,
+        sink: Sink,
+    ) -> Self {
         Self {
+            alarm,
             collector,
             interval,
             start,
@@ -241,7 +262,7 @@ impl<C: Collector> Sampler<C> {
             tokio::select! {
                 biased;
                 () = inbox.next() => continue,
-                () = sleep_until(self.start + self.interval * slot) => {}
+                () = self.alarm.at(self.start + self.interval * slot) => {}
             }
             slot = self.skip(slot, self.due(), "the recorder was not running");
             let ask = self.regular();
@@ -439,7 +460,8 @@ mod tests {
         let sink = Sink::unwritten(clock);
         let collector = Scripted { acts: acts.to_vec(), began, asked: Arc::clone(&asked) };
         let interval = Duration::from_millis(100);
-        let running = Running::start(collector, interval, began, clock, sink.clone());
+        let alarm = Alarm::of_tokio();
+        let running = Running::start_by(alarm, collector, interval, began, clock, sink.clone());
         Rig { running, asked, sink }
     }
 
