@@ -14,7 +14,7 @@ use crate::plan::{Plan, random_hex};
 use crate::procfs::Procfs;
 use crate::root::Root;
 use crate::signals::{Signals, Stop};
-use crate::sink::{Place, Sealed, Sink};
+use crate::sink::{Beginning, Place, Sealed, Sink};
 use crate::status::{Live, Voice};
 use crate::{host, nic, zone};
 use inferlint_schema::container::Head;
@@ -83,24 +83,14 @@ impl Session {
         clock: Clock,
         intervals: BTreeMap<String, u64>,
     ) -> Result<Self, Error> {
-        let mut masker = masker(plan);
         let bundle_id = random_hex(16)?;
         let session = opening(plan, clock, 0, bundle_id.clone(), intervals);
-        let root = Root::default();
-        let host = host::facts(clock.now(), &root, &mut masker);
         let anchor = clock.anchor();
-        let limits = limits(clock.now(), &Cgroup::own(&Procfs::default()));
-        let mut first: Vec<Record> =
-            vec![session.into(), host.into(), anchor.clone().into(), limits.into()];
-        first.extend(nic::all(clock.now(), &root).into_iter().map(Record::from));
-        first.extend(plan.remarks.iter().map(|remark| {
-            let (t, by) = (clock.now(), "user".to_owned());
-            let (what, key) = (remark.what.to_owned(), remark.key.clone());
-            Note { t, what, key, value: Text::from(remark.value.as_str()), by }.into()
-        }));
         let part = place.part().to_owned();
         let head = Head::new(WRITER, clock.wall_ns);
-        let (sink, sealed) = Sink::create(place, &head, masker, clock, &first)?;
+        let (plan, anchored) = (plan.clone(), anchor.clone());
+        let beginning = move || beginning(&plan, clock, session, anchored);
+        let (sink, sealed) = Sink::create(place, head, clock, beginning)?;
         Ok(Self {
             clock,
             sink,
@@ -441,6 +431,27 @@ impl Session {
         };
         (&mut self.sealed).await.map_err(|_| broken())?
     }
+}
+
+/// What is told before any source is read.
+fn beginning(
+    plan: &Plan,
+    clock: Clock,
+    session: record::Session,
+    anchor: record::Clock,
+) -> Beginning {
+    let mut masker = masker(plan);
+    let root = Root::default();
+    let host = host::facts(clock.now(), &root, &mut masker);
+    let limits = limits(clock.now(), &Cgroup::own(&Procfs::default()));
+    let mut records: Vec<Record> = vec![session.into(), anchor.into(), host.into(), limits.into()];
+    records.extend(nic::all(clock.now(), &root).into_iter().map(Record::from));
+    records.extend(plan.remarks.iter().map(|remark| {
+        let (t, by) = (clock.now(), "user".to_owned());
+        let (what, key) = (remark.what.to_owned(), remark.key.clone());
+        Note { t, what, key, value: Text::from(remark.value.as_str()), by }.into()
+    }));
+    Beginning { masker, records }
 }
 
 /// The first record of segment `segment`. Both clocks are those of the recording's beginning.

@@ -92,6 +92,14 @@ struct Refused {
     count: u64,
 }
 
+/// What a bundle begins with. It is made on the writer's thread, so that no other ever masks: a
+/// regular expression keeps a table for each thread that searches with it, 0.7 MB for all of them.
+#[derive(Debug)]
+pub(crate) struct Beginning {
+    pub(crate) masker: Masker,
+    pub(crate) records: Vec<Record>,
+}
+
 /// A closed bundle.
 #[derive(Debug)]
 pub(crate) struct Sealed {
@@ -104,7 +112,7 @@ pub(crate) struct Sealed {
 }
 
 impl Sink {
-    /// Creates the bundle at `place`, writes `first`, and starts the writer.
+    /// Starts the writer, which creates the bundle at `place` and writes `beginning`.
     ///
     /// The receiver gets the outcome after [`Sink::finish`].
     ///
@@ -112,31 +120,28 @@ impl Sink {
     /// When the file cannot be created or written.
     pub(crate) fn create(
         place: Place,
-        head: &Head,
-        masker: Masker,
+        head: Head,
         clock: Clock,
-        first: &[Record],
+        beginning: impl FnOnce() -> Beginning + Send + 'static,
     ) -> Result<(Self, oneshot::Receiver<Result<Sealed, Error>>), Error> {
-        let failed = |place: &Place, error: &dyn std::fmt::Display| {
-            Error::could_not(
-                format!("write {}: {error}", place.part().display()),
-                "free some space, or name another place with -o",
-            )
-        };
-        let file = place.create()?;
-        let mut writer =
-            Writer::create(file, head, masker).map_err(|error| failed(&place, &error))?;
-        let begun = first.iter().try_for_each(|record| writer.push(record));
-        begun.and_then(|()| writer.flush()).map_err(|error| failed(&place, &error))?;
-        let sink = Self(Arc::new(Shared::new(clock, writer.offset())));
+        let sink = Self(Arc::new(Shared::new(clock, 0)));
         let (outcome, sealed) = oneshot::channel();
+        let (begun, has_begun) = std::sync::mpsc::sync_channel(1);
         let shared = Arc::clone(&sink.0);
-        let work = move || {
-            let _ = outcome.send(write(&shared, writer).and_then(|done| publish(place, done)));
+        let work = move || match begin(&place, &head, beginning()) {
+            Ok(writer) => {
+                shared.written.store(writer.offset(), Ordering::Relaxed);
+                let _ = begun.send(Ok(()));
+                let _ = outcome.send(write(&shared, writer).and_then(|done| publish(place, done)));
+            }
+            Err(error) => drop(begun.send(Err(error))),
         };
-        std::thread::Builder::new().name("writer".to_owned()).spawn(work).map_err(|error| {
-            Error::could_not(format!("start the writer: {error}"), "raise the limit on processes")
-        })?;
+        let failed = |why: &dyn std::fmt::Display| {
+            Error::could_not(format!("start the writer: {why}"), "raise the limit on processes")
+        };
+        let thread = std::thread::Builder::new().name("writer".to_owned());
+        thread.spawn(work).map_err(|error| failed(&error))?;
+        has_begun.recv().map_err(|_| failed(&"it broke off"))??;
         Ok((sink, sealed))
     }
 
@@ -240,6 +245,20 @@ trait Output: Write {
     }
     /// Asks the disk to keep what was written, without waiting for it.
     fn sync(&self) {}
+}
+
+/// Creates the bundle and writes what it begins with.
+fn begin(place: &Place, head: &Head, beginning: Beginning) -> Result<Writer<BundleFile>, Error> {
+    let failed = |error: WriteError| {
+        Error::could_not(
+            format!("write {}: {error}", place.part().display()),
+            "free some space, or name another place with -o",
+        )
+    };
+    let mut writer = Writer::create(place.create()?, head, beginning.masker).map_err(failed)?;
+    let begun = beginning.records.iter().try_for_each(|record| writer.push(record));
+    begun.and_then(|()| writer.flush()).map_err(failed)?;
+    Ok(writer)
 }
 
 /// Everything the writer needs to close the file well.
