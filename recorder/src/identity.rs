@@ -333,16 +333,14 @@ impl Witness {
             return;
         }
         let mut now = Who { stamp: self.stamp, ..Who::default() };
-        let at = self
-            .peer
-            .or_else(|| literal(&self.base))
-            .filter(|at| sockets::is_here(&self.procs, at.ip()));
-        if let Some(at) = at {
+        if let Some(at) = self.peer.or_else(|| literal(&self.base)) {
             let (procs, ours) = (self.procs.clone(), self.means.ours.clone());
             let before = known.map(|known| known.listener.clone()).unwrap_or_default();
-            // To go through the open files of all processes takes a while.
-            let found = tokio::task::spawn_blocking(move || find(&procs, &ours, at, before)).await;
-            now.listener = found.unwrap_or_default();
+            // To go through all routes and the open files of all processes takes a while.
+            let found = tokio::task::spawn_blocking(move || {
+                sockets::is_here(&procs, at.ip()).then(|| find(&procs, &ours, at, before))
+            });
+            now.listener = found.await.ok().flatten().unwrap_or_default();
         }
         if now.rung() == "none" {
             let again = (doubtful || self.shaken || known.is_none()) && self.asks < ASKS;

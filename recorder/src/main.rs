@@ -4,6 +4,7 @@
 
 mod alarm;
 mod appendix;
+mod aside;
 mod child;
 mod cli;
 mod clock;

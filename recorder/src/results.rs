@@ -128,13 +128,7 @@ impl Expected {
 
     /// Records what the load wrote. A named file that is not there is a gap; one that did not
     /// change is recorded as it is, its size before says so.
-    pub(crate) fn pick_up(
-        &self,
-        shelf: &mut Shelf,
-        t: u64,
-        src: Option<u32>,
-        out: &mut Vec<Record>,
-    ) {
+    pub(crate) fn pick_up(&self, shelf: &Shelf, t: u64, src: Option<u32>, out: &mut Vec<Record>) {
         let paths: Vec<PathBuf> = match &self.place {
             Place::File(path) => vec![path.clone()],
             Place::Folder(folder) => sizes(folder)
@@ -262,7 +256,7 @@ mod tests {
         assert!(expected.unmet().is_none() && new.unmet().is_none());
         assert_eq!(old.unmet(), Some(path("old.json").as_path()));
         let mut out = Vec::new();
-        expected.pick_up(&mut Shelf::default(), 0, None, &mut out);
+        expected.pick_up(&Shelf::default(), 0, None, &mut out);
         let found: Vec<_> = out
             .iter()
             .map(|record| match record {
@@ -280,7 +274,7 @@ mod tests {
         let path = folder.path().join("run.result.json");
         let ours = Expected::at(Place::File(path.clone()), true);
         let mut out = Vec::new();
-        ours.pick_up(&mut Shelf::default(), 0, None, &mut out);
+        ours.pick_up(&Shelf::default(), 0, None, &mut out);
         assert!(matches!(out.as_slice(), [Record::Gap(gap)] if gap.what == "unreadable"));
         assert_eq!(ours.unmet(), None, "nobody named it");
         fs::write(&path, "{}").unwrap();

@@ -2,6 +2,7 @@
 //! followed, marks read, processes looked at, load tools noticed; ten times a second, one turn each.
 
 use crate::alarm::Ticks;
+use crate::aside::{self, Aside};
 use crate::child::{Child, Ending, Outlet, Reaper};
 use crate::collect::files::Shelf;
 use crate::collect::process::{Member, Tree, Trees, began_t};
@@ -11,7 +12,7 @@ use crate::load_tool::{Call, point_name, recognise};
 use crate::marks;
 use crate::phase::Edge;
 use crate::procfs::{Identity, Procfs};
-use crate::results::{Expected, place_of};
+use crate::results::{Expected, Place, place_of};
 use crate::session::{Session, Taken};
 use crate::signals::{Signals, Stop};
 use crate::sink::Worth;
@@ -24,6 +25,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
+use tokio::time::sleep;
 
 /// The drain ends when the work counters are equal in two readings, or after this.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -31,6 +33,8 @@ const DRAIN: Duration = Duration::from_secs(3);
 const MARK_COMES: Duration = Duration::from_millis(250);
 /// What a reading at an edge may hold the load up.
 const EDGE: Duration = Duration::from_secs(1);
+/// Time between two looks at whether errands are done.
+const ERRAND: Duration = Duration::from_millis(10);
 /// Last lines of a server's output that are shown when it does not come up.
 const LAST_LINES: usize = 8;
 
@@ -61,7 +65,8 @@ struct Point {
     /// What its phase will be, while a mark may still claim it.
     proposed: Option<Proposed>,
     argv: Vec<Text>,
-    expected: Option<Expected>,
+    /// Where it leaves its result, once it has been looked at what is there already.
+    expected: Option<mpsc::UnboundedReceiver<Expected>>,
 }
 
 /// A phase that a load tool would be.
@@ -92,6 +97,7 @@ pub(crate) struct Run<'a> {
     pub(crate) reaper: Reaper,
     trees: Arc<Mutex<Trees>>,
     pub(crate) shelf: Shelf,
+    pub(crate) aside: Aside,
     pub(crate) marks: Option<marks::Follower>,
     pub(crate) followers: Vec<Follower>,
     /// Files of ours that children write.
@@ -137,6 +143,7 @@ impl<'a> Run<'a> {
         trees: Arc<Mutex<Trees>>,
         processes: u32,
     ) -> Self {
+        let aside = Aside::new(session.clock);
         Self {
             voice,
             session,
@@ -144,6 +151,7 @@ impl<'a> Run<'a> {
             reaper,
             trees,
             shelf: Shelf::default(),
+            aside,
             marks: None,
             followers: Vec::new(),
             outlets: Vec::new(),
@@ -207,9 +215,25 @@ impl<'a> Run<'a> {
                 Some((id, when)) = self.ends.1.recv() => {
                     self.end_point(id, self.session.clock.at(when));
                 }
+                brought = self.aside.next() => {
+                    aside::keep(brought, &self.session.sink, self.voice);
+                }
                 () = self.ticks.next() => self.turn(),
             }
         }
+    }
+
+    /// Goes on with the run until all errands are done, for `patience` at most. Those that are not go
+    /// on.
+    ///
+    /// # Errors
+    /// The signal that came before it.
+    pub(crate) async fn errands(&mut self, patience: Duration) -> Result<(), Stop> {
+        let began = Instant::now();
+        while self.aside.is_busy() && began.elapsed() < patience {
+            self.until(sleep(ERRAND)).await?;
+        }
+        Ok(())
     }
 
     /// Waits for readings that were asked for, but holds nobody up for long.
@@ -416,7 +440,7 @@ impl<'a> Run<'a> {
         let name = point_name(&params);
         let proposed = Some(Proposed { name, params, found: Instant::now() });
         let cwd = Procfs::default().link(id.pid, "cwd").unwrap_or_default();
-        let expected = place_of(call, &cwd).map(|place| Expected::at(place, false));
+        let expected = place_of(call, &cwd).map(|place| self.look_at(place));
         let argv = argv.iter().map(|word| Text::from(word.as_slice())).collect();
         self.points.push(Point { id, began_t, phase: None, proposed, argv, expected });
         let (tool, ends) = (Child::watch(id), self.ends.0.clone());
@@ -424,8 +448,19 @@ impl<'a> Run<'a> {
             tool.ended().await;
             let _ = ends.send((id, Instant::now()));
         });
-        let versions = versions::of_process(&Procfs::default(), id.pid, "client", None, now);
-        self.session.sink.account(versions);
+        self.aside.begin("what the load tool runs on", move || {
+            vec![versions::of_process(&Procfs::default(), id.pid, "client", None, now).into()]
+        });
+    }
+
+    /// Has it looked what is at `place` already.
+    fn look_at(&mut self, place: Place) -> mpsc::UnboundedReceiver<Expected> {
+        let (seen, expected) = mpsc::unbounded_channel();
+        self.aside.begin("the place of a result, before its load tool,", move || {
+            let _ = seen.send(Expected::at(place, false));
+            Vec::new()
+        });
+        expected
     }
 
     /// Begins the phases of points that no mark has claimed by now.
@@ -466,10 +501,16 @@ impl<'a> Run<'a> {
             let ending = self.reaper.ending(id.pid);
             self.session.sink.account(exit(t, "child", id, Some(argv), ending, Some(began_t)));
         }
-        if let Some(expected) = expected {
-            let mut out = Vec::new();
-            expected.pick_up(&mut self.shelf, t, None, &mut out);
-            self.session.sink.send(Worth::Body, &mut out);
+        if let Some(mut expected) = expected {
+            let shelf = self.shelf.clone();
+            self.aside.begin("the result of a load tool", move || {
+                let mut out = Vec::new();
+                // `None`: it broke off, and that errand says so.
+                if let Some(expected) = expected.blocking_recv() {
+                    expected.pick_up(&shelf, t, None, &mut out);
+                }
+                out
+            });
         }
     }
 

@@ -6,6 +6,7 @@ mod ready;
 mod server;
 mod verdict;
 
+use crate::aside;
 use crate::child::{Ending, Inherited, Reaper};
 use crate::clock::Clock;
 use crate::collect::host::{Cgroup, Machine};
@@ -121,14 +122,16 @@ async fn story(
         run.session.collect(metrics, interval);
     }
     load::note_client_files(run, errand).await?;
+    let results = load::settle_results(run, &plan, errand).await?;
     // A reading right before the load bounds its beginning.
     let taken = run.session.read_all();
     run.taken(taken).await?;
-    let under_way = load.insert(load::start_load(run, &plan, errand, inherited)?);
+    let under_way = load.insert(load::start_load(run, &plan, errand, results, inherited)?);
     let ending = load::wait_for_load(run, under_way).await?;
     while run.is_draining() {
         run.until(sleep(Duration::from_millis(50))).await?;
     }
+    run.errands(aside::PATIENCE).await?;
     Ok(ending)
 }
 

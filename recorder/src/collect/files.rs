@@ -14,6 +14,8 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Bytes of a data set that are hashed: 2 GiB take some 5 s before the load.
 const HASH_BYTES: u64 = 2 << 30;
@@ -46,10 +48,10 @@ pub(crate) enum Keep {
     Facts,
 }
 
-/// Makes `file` records and numbers the files.
-#[derive(Debug, Default)]
+/// Makes `file` records and numbers the files. Clones share the numbers.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Shelf {
-    next: u32,
+    next: Arc<AtomicU32>,
 }
 
 /// A file to be recorded, and why.
@@ -65,14 +67,14 @@ pub(crate) struct Item<'a> {
 
 impl Shelf {
     /// Records a file. One that cannot be read is a gap.
-    pub(crate) fn put(&mut self, t: u64, src: Option<u32>, item: Item<'_>, out: &mut Vec<Record>) {
+    pub(crate) fn put(&self, t: u64, src: Option<u32>, item: Item<'_>, out: &mut Vec<Record>) {
         if let Err(error) = self.read(t, src, item, out) {
             out.push(gap(t, src, "unreadable", format!("{}: {error}", item.path.display())));
         }
     }
 
     fn read(
-        &mut self,
+        &self,
         t: u64,
         src: Option<u32>,
         item: Item<'_>,
@@ -107,8 +109,8 @@ impl Shelf {
         let cut = body.as_ref().is_some_and(|body| (body.len() as u64) < size);
         let parts =
             body.map(split).map_or_else(|| vec![None], |p| p.into_iter().map(Some).collect());
-        let (id, last) = (self.next, parts.len().saturating_sub(1));
-        self.next += 1;
+        let last = parts.len().saturating_sub(1);
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
         for (part, body) in parts.into_iter().enumerate() {
             let record = File {
                 t,
@@ -266,13 +268,7 @@ pub(crate) fn model_cache(var: impl Fn(&str) -> Option<std::ffi::OsString>) -> O
 }
 
 /// Records a model's small files, and its weights by name and size.
-pub(crate) fn model(
-    shelf: &mut Shelf,
-    t: u64,
-    src: Option<u32>,
-    folder: &Path,
-    out: &mut Vec<Record>,
-) {
+pub(crate) fn model(shelf: &Shelf, t: u64, src: Option<u32>, folder: &Path, out: &mut Vec<Record>) {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) => {
@@ -397,7 +393,7 @@ mod tests {
             fs::write(folder.path().join(name), "12345").unwrap();
         }
         let mut out = Vec::new();
-        model(&mut Shelf::default(), 0, None, folder.path(), &mut out);
+        model(&Shelf::default(), 0, None, folder.path(), &mut out);
         let found: Vec<_> = out
             .iter()
             .map(|record| match record {

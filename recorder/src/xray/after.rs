@@ -1,9 +1,10 @@
 //! The end of a run: the bundle is sealed first, then what was started is stopped, and what that
 //! shows is appended.
 
-use super::load::{Load, end_load};
+use super::load::{Load, RESULTS, end_load};
 use super::{Early, beside, broken, user_edge, verdict};
 use crate::appendix;
+use crate::aside;
 use crate::child::{self, Echo, Ending, Inherited, Outlet, Reaper, Route, Start};
 use crate::clock::Clock;
 use crate::collect::files::Shelf;
@@ -59,6 +60,8 @@ pub(super) async fn wind_up(
     if let (Some(stop), Some(load)) = (first, load.as_mut().filter(|load| load.ending.is_none())) {
         hurried = pass_on(&mut run, load, stop).await;
     }
+    let late = run.errands(aside::IN_HASTE).await.err();
+    hurried |= late.is_some();
     close_books(&mut run).await;
     let how = match &ended {
         Err(Early::Signal(stop)) => stop.how(),
@@ -72,7 +75,8 @@ pub(super) async fn wind_up(
     if hurried {
         after.stop_all(client, first, true).await;
     }
-    let (sealed, mut again) = after.seal(how).await;
+    let (sealed, again) = after.seal(how).await;
+    let mut again = late.or(again);
     if !hurried {
         let hurried = again.is_some();
         again = after.stop_all(client, first, hurried).await.or(again);
@@ -104,6 +108,7 @@ async fn close_books(run: &mut Run<'_>) {
         }
     }
     run.notice_server_end();
+    aside::keep(run.aside.give_up(), &run.session.sink, run.voice);
     let edge = user_edge(run);
     run.session.end_all(edge);
 }
@@ -352,7 +357,9 @@ impl<'a> After<'a> {
             late.ending = self.reaper.ending(late.child.id.pid);
             if let Some(ending) = late.ending {
                 self.records.push(late.exit(ending, t).into());
-                late.pick_up(&mut self.shelf, t, &mut self.records);
+                let fetch = late.pick_up(&self.shelf, t);
+                let fetched = aside::within(aside::PATIENCE, self.clock, RESULTS, fetch).await;
+                self.records.extend(fetched.records);
             }
         }
         let src = self.server.as_ref().map(|server| server.src);

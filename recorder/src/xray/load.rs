@@ -1,6 +1,7 @@
 //! The load command: started as without us, followed to its end, its results fetched.
 
 use super::{beside, no_outlet, note, source};
+use crate::aside::Brought;
 use crate::child::{self, Child, Echo, Ending, Inherited, Route, Start, Unfit};
 use crate::collect::files::{self, Item, Keep, Shelf};
 use crate::collect::process::Tree;
@@ -13,13 +14,14 @@ use crate::plan::Plan;
 use crate::results::{self, Expected, Place};
 use crate::run::{self, Run};
 use crate::signals::Stop;
-use crate::sink::Worth;
-use inferlint_schema::record::{Exit, Record, Text};
+use inferlint_schema::record::{Exit, Text};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
 
 /// The load command under way.
 pub(super) struct Load {
@@ -42,15 +44,42 @@ impl Load {
         run::exit(t, "load", id, argv, Some(ending), Some(self.began_t))
     }
 
-    /// Fetches its results, and lets its output come to an end.
-    pub(super) fn pick_up(&self, shelf: &mut Shelf, t: u64, out: &mut Vec<Record>) {
+    /// Lets its output come to an end, and gives what fetches its results, as of `t`.
+    pub(super) fn pick_up(&self, shelf: &Shelf, t: u64) -> impl FnOnce() -> Brought + Send + use<> {
         for echo in &self.echoes {
             echo.finish();
         }
-        for expected in &self.expected {
-            expected.pick_up(shelf, t, None, out);
+        let (expected, shelf) = (self.expected.clone(), shelf.clone());
+        move || {
+            let mut brought = Brought::default();
+            for expected in &expected {
+                expected.pick_up(&shelf, t, None, &mut brought.records);
+            }
+            brought.warnings.extend(expected.iter().filter_map(Expected::unmet).map(left_none));
+            brought
         }
     }
+}
+
+fn left_none(place: &Path) -> String {
+    let help = "see how the load ended, and whether the path is right";
+    format!("the load left no result in {}\n  help: {help}", place.display())
+}
+
+/// What fetches a load's results is for this.
+pub(super) const RESULTS: &str = "the load's results";
+/// How long is waited for a place of results before the load: it hangs there itself if that does.
+const LOOK: Duration = Duration::from_secs(5);
+/// How long is waited for the files that a load names: 2 GiB, the most that is hashed of a data set,
+/// take 5 s from a fast disk.
+const FILES: Duration = Duration::from_secs(30);
+
+/// The load's arguments, with flags that save a result, and where results are expected.
+pub(super) struct Results {
+    argv: Vec<OsString>,
+    expected: Vec<Expected>,
+    /// The flags, and the result's file.
+    added: Option<(Vec<OsString>, PathBuf)>,
 }
 
 /// Looks, before a server is started for it, whether the load could be run.
@@ -79,11 +108,11 @@ pub(super) fn start_load(
     run: &mut Run<'_>,
     plan: &Plan,
     errand: &Errand,
+    results: Results,
     inherited: &Arc<Inherited>,
 ) -> Result<Load, Error> {
     let call = recognise(&raw(errand));
-    let cwd = std::env::current_dir().unwrap_or_default();
-    let (argv, expected) = settle_results(run, plan, errand, call.as_ref(), &cwd);
+    let Results { argv, expected, .. } = results;
     let (stdout, stderr) = routes(run, plan, errand)?;
     let is_terminal = |route: &Route| matches!(route, Route::Terminal);
     run.shares_terminal = is_terminal(&stdout) || stderr.as_ref().is_some_and(is_terminal);
@@ -127,53 +156,67 @@ fn in_foreground() -> bool {
     })
 }
 
-/// The load's arguments, with flags added that save a result, and where results are expected.
-fn settle_results(
+/// Settles what the load's arguments are and where its results will be, and looks what is there. Where
+/// that is not to be learnt in time the load runs as it was given.
+pub(super) async fn settle_results(
     run: &mut Run<'_>,
     plan: &Plan,
     errand: &Errand,
-    call: Option<&Call>,
-    cwd: &Path,
-) -> (Vec<OsString>, Vec<Expected>) {
-    let mut argv = errand.load.clone();
-    let mut expected = Vec::new();
-    for path in &errand.results {
-        let place =
-            if path.is_dir() { Place::Folder(path.clone()) } else { Place::File(path.clone()) };
-        expected.push(Expected::at(place, false));
+) -> Result<Results, Stop> {
+    let (load, named, output) = (errand.load.clone(), errand.results.clone(), plan.output.clone());
+    let look = tokio::task::spawn_blocking(move || look_for_results(load, &named, &output));
+    let results = run.until(timeout(LOOK, look)).await?;
+    let Ok(Ok(results)) = results else {
+        let why = format!("the places of results did not answer in {} s", LOOK.as_secs());
+        run.session.sink.account(files::gap(run.now(), None, "unreadable", why));
+        return Ok(Results { argv: errand.load.clone(), expected: Vec::new(), added: None });
+    };
+    if let Some((flags, file)) = &results.added {
+        run.voice.say(&format!("the load is asked to save its result ({})", file.display()));
+        note(run, "load_flags_added", &flags.join(" ".as_ref()).to_string_lossy());
     }
-    let Some(call) = call else { return (argv, expected) };
-    if let Some(place) = results::place_of(call, cwd) {
+    Ok(results)
+}
+
+fn look_for_results(mut argv: Vec<OsString>, named: &[PathBuf], output: &Path) -> Results {
+    let words: Vec<Vec<u8>> = argv.iter().map(|word| word.as_bytes().to_vec()).collect();
+    let place = |path: &PathBuf| {
+        if path.is_dir() { Place::Folder(path.clone()) } else { Place::File(path.clone()) }
+    };
+    let mut expected: Vec<Expected> =
+        named.iter().map(|path| Expected::at(place(path), false)).collect();
+    let Some(call) = recognise(&words) else { return Results { argv, expected, added: None } };
+    let cwd = std::env::current_dir().unwrap_or_default();
+    if let Some(place) = results::place_of(&call, &cwd) {
         let named = |known: &Expected| known.path().is_some_and(|path| place.is(path));
         if !expected.iter().any(named) {
             expected.push(Expected::at(place, false));
         }
     }
-    let folder = plan.output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = std::path::absolute(folder.unwrap_or(Path::new("."))).unwrap_or_default();
-    let name = call.tool.saves.file_name(&plan.output);
+    let name = call.tool.saves.file_name(output);
+    let mut added = None;
     if let Some(folder) = results::folder_with_room(&folder)
-        && let Some(flags) = results::flags_for(call, &folder.join(&name))
+        && let Some(flags) = results::flags_for(&call, &folder.join(&name))
     {
         let file = folder.join(name);
-        run.voice.say(&format!("the load is asked to save its result ({})", file.display()));
-        note(run, "load_flags_added", &flags.join(" ".as_ref()).to_string_lossy());
-        argv.extend(flags);
+        argv.extend(flags.iter().cloned());
         let ours = !call.tool.saves.by_itself();
-        expected.push(Expected::at(Place::File(file), ours));
+        expected.push(Expected::at(Place::File(file.clone()), ours));
+        added = Some((flags, file));
     }
-    (argv, expected)
+    Results { argv, expected, added }
 }
 
 fn raw(errand: &Errand) -> Vec<Vec<u8>> {
     errand.load.iter().map(|word| word.as_bytes().to_vec()).collect()
 }
 
-/// The data set's digest, the configuration and scripts that the load command names. Read on a
-/// thread of its own: a large data set takes seconds, in which a signal may come.
+/// The data set's digest, the configuration and scripts that the load command names.
 pub(super) async fn note_client_files(run: &mut Run<'_>, errand: &Errand) -> Result<(), Stop> {
-    let (t, argv, mut shelf) = (run.now(), raw(errand), std::mem::take(&mut run.shelf));
-    let reading = tokio::task::spawn_blocking(move || {
+    let (t, argv, shelf) = (run.now(), raw(errand), run.shelf.clone());
+    run.aside.begin("what the load command names", move || {
         let cwd = std::env::current_dir().unwrap_or_default();
         let mut out = Vec::new();
         for path in files::named_in(&argv, &cwd) {
@@ -186,13 +229,9 @@ pub(super) async fn note_client_files(run: &mut Run<'_>, errand: &Errand) -> Res
             let item = Item { path: &path, what: "dataset", keep: Keep::Digest, size_before: None };
             shelf.put(t, None, item, &mut out);
         }
-        (shelf, out)
+        out
     });
-    if let Ok((shelf, mut out)) = run.until(reading).await? {
-        run.shelf = shelf;
-        run.session.sink.send(Worth::Body, &mut out);
-    }
-    Ok(())
+    run.errands(FILES).await
 }
 
 /// Where the load's output goes. One route for both streams that are one outside too.
@@ -252,7 +291,7 @@ pub(super) async fn wait_for_load(run: &mut Run<'_>, load: &mut Load) -> Result<
     Ok(ending)
 }
 
-/// Writes down that the load has ended, and fetches its results.
+/// Writes down that the load has ended, and has its results fetched.
 pub(super) fn end_load(run: &mut Run<'_>, load: &mut Load) -> Ending {
     let t = run.now();
     run.reaper.reap();
@@ -265,14 +304,9 @@ pub(super) fn end_load(run: &mut Run<'_>, load: &mut Load) -> Ending {
     let edge = Edge { t, from: "user", error_ns: None };
     run.session.end_alone(edge, &load.phase);
     run.session.sink.account(load.exit(ending, t));
-    let mut out = Vec::new();
-    load.pick_up(&mut run.shelf, t, &mut out);
-    for place in load.expected.iter().filter_map(Expected::unmet) {
-        let help = "see how the load ended, and whether the path is right";
-        run.voice.warn(&format!("the load left no result in {}\n  help: {help}", place.display()));
-    }
+    let fetch = load.pick_up(&run.shelf, t);
+    run.aside.begin(RESULTS, fetch);
     load.ending = Some(ending);
-    run.session.sink.send(Worth::Body, &mut out);
     run.set_loading(false, t);
     ending
 }

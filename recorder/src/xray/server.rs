@@ -1,8 +1,9 @@
 //! Our server: starting it, and noting who it is before the load.
 
 use super::{Early, beside, no_outlet, source, user_edge};
+use crate::aside;
 use crate::child::{self, Ending, Inherited, Outlet, Route, Start};
-use crate::collect::files::{self, Item, Keep};
+use crate::collect::files::{self, Item, Keep, Shelf};
 use crate::collect::metrics::Metrics;
 use crate::collect::process::Tree;
 use crate::collect::{Collector, server_info, versions};
@@ -15,8 +16,8 @@ use crate::plan::{Plan, Target};
 use crate::probe;
 use crate::procfs::Procfs;
 use crate::run::{Run, Server};
-use crate::sink::Worth;
 use inferlint_schema::engine::{EngineIdentity, launcher_of};
+use inferlint_schema::record::{Record, Versions};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
@@ -135,6 +136,7 @@ pub(super) async fn note_server(
         }
     }
     identify_server(run, errand, engine);
+    run.errands(aside::PATIENCE).await?;
     run.look();
     let gone = run.server.as_ref().and_then(|server| server.ending).map(Ending::in_words);
     match (gone, crashed) {
@@ -158,9 +160,8 @@ fn serving<'a>(plan: &'a Plan, sources: &'a [u32]) -> impl Iterator<Item = (u32,
     all.filter(|(_, target)| target.serves)
 }
 
-/// Records the processes of our server, its versions, its model and configuration files.
+/// Records the processes of our server, and has it read what they run on and are configured by.
 fn identify_server(run: &mut Run<'_>, errand: &Errand, engine: Option<&EngineIdentity>) {
-    let procs = Procfs::default();
     let members = run.trees().of(Tree::Server);
     let server = members
         .iter()
@@ -174,26 +175,39 @@ fn identify_server(run: &mut Run<'_>, errand: &Errand, engine: Option<&EngineIde
     }
     // Workers map the GPU's libraries; the front end may not.
     let worker = members.iter().max_by_key(|member| member.stat.rss_pages).unwrap_or(server);
+    let worker = worker.stat.id.pid;
+    run.aside.begin("what the server runs on", move || vec![versions(pid, worker, t).into()]);
+    let argv = server.argv.clone().unwrap_or_default();
+    let with_model = errand.model_files && engine.is_some();
+    let shelf = run.shelf.clone();
+    run.aside.begin("the server's model and configuration", move || {
+        server_files(pid, &argv, with_model, &shelf, t)
+    });
+}
+
+/// Versions of what a server's process and its largest worker run on.
+fn versions(pid: u32, worker: u32, t: u64) -> Versions {
+    let procs = Procfs::default();
     let mut found = versions::of_process(&procs, pid, "server", None, t);
-    if worker.stat.id.pid != pid {
-        let more = versions::of_process(&procs, worker.stat.id.pid, "server", None, t);
+    if worker != pid {
+        let more = versions::of_process(&procs, worker, "server", None, t);
         found.libraries = more.libraries.or(found.libraries);
         found.packages = found.packages.or(more.packages);
     }
-    run.session.sink.account(found);
-    let argv = server.argv.clone().unwrap_or_default();
-    let cwd = procs.link(pid, "cwd").unwrap_or_default();
+    found
+}
+
+/// The files that a server's arguments name.
+fn server_files(pid: u32, argv: &[Vec<u8>], model: bool, shelf: &Shelf, t: u64) -> Vec<Record> {
+    let cwd = Procfs::default().link(pid, "cwd").unwrap_or_default();
     let mut out = Vec::new();
     let cache = files::model_cache(|name| std::env::var_os(name));
-    if errand.model_files
-        && engine.is_some()
-        && let Some(folder) = files::model_folder(&argv, &cwd, cache.as_deref())
-    {
-        files::model(&mut run.shelf, t, None, &folder, &mut out);
+    if model && let Some(folder) = files::model_folder(argv, &cwd, cache.as_deref()) {
+        files::model(shelf, t, None, &folder, &mut out);
     }
-    for path in files::named_in(&argv, &cwd) {
+    for path in files::named_in(argv, &cwd) {
         let item = Item { path: &path, what: "config", keep: Keep::Beginning, size_before: None };
-        run.shelf.put(t, None, item, &mut out);
+        shelf.put(t, None, item, &mut out);
     }
-    run.session.sink.send(Worth::Body, &mut out);
+    out
 }

@@ -1,8 +1,9 @@
 //! A recorder that is killed, stopped, or loses its disk changes nothing for the load.
 
 use super::{Bench, Bundle, Standing, exists, signal, text, wait_for, wait_for_of, with_argument};
+use inferlint_schema::record::Record;
 use std::fs;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -63,8 +64,10 @@ fn killed_after(after_ms: u64, url: &str, load: &str, bare: &Output) {
     assert_eq!(text(&fs::read(&err).unwrap()), text(&bare.stderr));
     assert_eq!(fs::read_to_string(&result).unwrap(), "{\"done\": 40}\n");
     if folder.path("run.ilb.part").exists() {
-        let salvage = Bundle::read(&folder.path("run.ilb.part")).salvage;
-        assert!(salvage.records > 0 && !salvage.is_clean());
+        let part = Bundle::read(&folder.path("run.ilb.part"));
+        // Between the seal and its name a bundle is whole.
+        let whole = part.salvage.is_clean() && part.exits("load").len() == 1;
+        assert!(part.salvage.records > 0 && (whole || !part.salvage.is_clean()));
     }
 }
 
@@ -210,4 +213,39 @@ fn a_disk_that_fills_up_changes_nothing_for_the_load() {
     let how = bundle.salvage.segments[0].end.as_ref().unwrap().how.clone();
     println!("the bundle ends with {how:?}");
     assert!(["finished", "disk_full"].contains(&how.as_str()));
+}
+
+#[test]
+fn a_result_whose_disk_does_not_answer_holds_up_neither_readings_nor_a_signal() {
+    let folder = Bench::new();
+    let standing = Standing::start(&folder);
+    // A pipe that nobody writes into: to open it takes for ever.
+    let result = folder.path("result.json");
+    assert!(Command::new("mkfifo").arg(&result).status().unwrap().success());
+    let result = result.to_str().unwrap();
+    let args = ["--url", &standing.url, "--interval", "50ms", "--result", result];
+    let load = ["--", "sh", "-c", "touch ended"];
+    let recorder = folder.xray(&[&args[..], &load].concat()).spawn().unwrap();
+    let (recorder, ()) = wait_for_of(recorder, || exists(&folder, "ended").then_some(()));
+    thread::sleep(Duration::from_secs(5));
+    let told = Instant::now();
+    signal(recorder.id(), "INT");
+    let output = recorder.wait_with_output().unwrap();
+    let took = told.elapsed();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(took < Duration::from_secs(4), "{took:?}");
+    let bundle = folder.bundle();
+    let missing = bundle.gaps().into_iter().filter(|gap| gap.what == "unreadable");
+    let missing: Vec<&str> = missing.map(|gap| gap.why.as_str()).collect();
+    let why = "the load's results could not be read: no answer of its file system before the \
+               recording ended";
+    assert_eq!(missing, [why]);
+    let ended = bundle.exits("load")[0].t;
+    let times = bundle.of(|record| match record {
+        Record::Scrape(scrape) if scrape.status.is_some() && scrape.t > ended => Some(scrape.t),
+        _ => None,
+    });
+    let apart = times.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+    assert!(times.len() >= 60, "{} readings in 5 s", times.len());
+    assert!(apart < 1_000_000_000, "{apart} ns without a reading");
 }
