@@ -16,7 +16,7 @@ use crate::gate;
 use crate::http::Client;
 use crate::plan::Plan;
 use crate::probe;
-use crate::procfs::Procfs;
+use crate::procfs::{Identity, Procfs};
 use crate::results::Expected;
 use crate::run::{self, Run, Server};
 use crate::session::{Session, WRITER};
@@ -142,6 +142,50 @@ fn leads_session() -> bool {
     rustix::process::getsid(None).is_ok_and(|session| session == rustix::process::getpid())
 }
 
+/// The server and the load being stopped.
+struct Halt {
+    server: Stopping,
+    /// Once it is the load's turn.
+    load: Option<Stopping>,
+    /// The load command, while it runs.
+    running: Option<Identity>,
+    /// The signal that ended the run.
+    first: Option<Stop>,
+    grace: Duration,
+    began: Instant,
+}
+
+impl Halt {
+    /// Begins with the server.
+    fn new(running: Option<Identity>, first: Option<Stop>, grace: Duration) -> Self {
+        let server = stopping(Aim::Server, grace);
+        Self { server, load: None, running, first, grace, began: Instant::now() }
+    }
+
+    /// Goes on with the load. SIGTERM it has heard already, if that ended the run.
+    fn begin_with_load(&mut self) {
+        if self.load.is_some() {
+            return;
+        }
+        let load = self.load.insert(stopping(Aim::Load, self.grace));
+        if let (Some(id), Some(Stop::Terminate)) = (self.running, self.first) {
+            load.asked(id);
+        }
+    }
+
+    /// Ends the patience with all of it.
+    fn hurry(&mut self) {
+        self.server.hurry();
+        if self.running.is_some() {
+            self.load.get_or_insert_with(|| stopping(Aim::Load, Duration::ZERO)).hurry();
+        }
+    }
+}
+
+fn stopping(aim: Aim, grace: Duration) -> Stopping {
+    Stopping::new(Procfs::default(), std::process::id(), aim, grace)
+}
+
 /// What is left to do once the recording is closed.
 struct After<'a> {
     plan: &'a Plan,
@@ -197,67 +241,63 @@ impl<'a> After<'a> {
         &mut self,
         client: &Client,
         first: Option<Stop>,
-        mut hurried: bool,
+        hurried: bool,
     ) -> Option<Stop> {
         let running = self.load.as_ref().filter(|load| load.ending.is_none());
         let running = running.map(|load| load.child.id);
         if self.server.is_none() && running.is_none() && first.is_none() {
             return None;
         }
-        let mut again = None;
-        if first == Some(Stop::Hangup) && running.is_some() && !hurried {
-            again = self.outlived().await;
-            hurried = again.is_some();
-        }
-        if let Some(command) = self.errand.serve.as_ref().and_then(|serve| serve.stop.clone())
-            && !hurried
-        {
-            again = self.run_stop_command(&command).await;
-            hurried = again.is_some();
-        }
-        let procs = Procfs::default();
-        let me = std::process::id();
-        let grace = if hurried { Duration::ZERO } else { self.errand.grace };
-        let mut server = Stopping::new(procs.clone(), me, Aim::Server, grace);
+        let mut again = if hurried { None } else { self.give_way(first, running.is_some()).await };
+        let hurried = hurried || again.is_some();
+        let mut halt =
+            Halt::new(running, first, if hurried { Duration::ZERO } else { self.errand.grace });
         let patience = self.patience(first, hurried && running.is_some());
-        let began = Instant::now();
-        let mut load = None;
-        loop {
-            let (servers, clients) = self.look();
-            let spare: BTreeSet<_> = clients.iter().map(|member| member.stat.id).collect();
-            let server_done = server.step(&servers, &spare);
-            let load_gone = running.is_none_or(|id| self.reaper.ending(id.pid).is_some());
-            let is_time = patience.is_some_and(|patience| began.elapsed() >= patience);
-            if load.is_none() && (is_time || (first.is_some() && load_gone)) {
-                let stopping = load.insert(Stopping::new(procs.clone(), me, Aim::Load, grace));
-                if let (Some(id), Some(Stop::Terminate)) = (running, first) {
-                    stopping.asked(id);
-                }
-            }
-            let load_done = match &mut load {
-                Some(stopping) => stopping.step(&clients, &BTreeSet::new()),
-                None => load_gone,
-            };
-            self.follow();
-            if server_done && load_done {
-                break;
-            }
+        while !self.step(&mut halt, patience) {
             tokio::select! {
                 biased;
                 stop = self.signals.next() => {
                     // Whoever repeats a signal wants the end of it.
                     again = again.or(Some(stop));
-                    server.hurry();
-                    let at_once = || Stopping::new(procs.clone(), me, Aim::Load, Duration::ZERO);
-                    if running.is_some() {
-                        load.get_or_insert_with(at_once).hurry();
-                    }
+                    halt.hurry();
                 }
                 () = sleep(STEP) => {}
             }
         }
-        self.account_for_stop(&server, load.as_ref(), client).await;
+        self.account_for_stop(&halt.server, halt.load.as_ref(), client).await;
         again
+    }
+
+    /// What comes before anything is stopped: the time of a load that outlives its terminal, and the
+    /// `--stop` command. Gives the signal that cut it short.
+    async fn give_way(&mut self, first: Option<Stop>, load_runs: bool) -> Option<Stop> {
+        if first == Some(Stop::Hangup)
+            && load_runs
+            && let Some(stop) = self.outlived().await
+        {
+            return Some(stop);
+        }
+        let command = self.errand.serve.as_ref().and_then(|serve| serve.stop.clone())?;
+        self.run_stop_command(&command).await
+    }
+
+    /// One step of stopping the server and, when its time has come, what is left of the load. True:
+    /// nothing is left.
+    fn step(&mut self, halt: &mut Halt, patience: Option<Duration>) -> bool {
+        let (servers, clients) = self.look();
+        let spare: BTreeSet<_> = clients.iter().map(|member| member.stat.id).collect();
+        let server_done = halt.server.step(&servers, &spare);
+        let load_gone = halt.running.is_none_or(|id| self.reaper.ending(id.pid).is_some());
+        let is_time = patience.is_some_and(|patience| halt.began.elapsed() >= patience);
+        if is_time || (halt.first.is_some() && load_gone) {
+            halt.begin_with_load();
+        }
+        let load_done = match &mut halt.load {
+            Some(stopping) => stopping.step(&clients, &BTreeSet::new()),
+            None => load_gone,
+        };
+        self.follow();
+        server_done && load_done
     }
 
     /// How long a load has that was told of the signal `first`, before SIGTERM ends what is left of

@@ -16,8 +16,10 @@ use crate::plan::{Plan, Target};
 use crate::probe;
 use crate::procfs::Procfs;
 use crate::run::{Run, Server};
+use crate::signals::Stop;
 use inferlint_schema::engine::{EngineIdentity, launcher_of};
-use inferlint_schema::record::{Record, Versions};
+use inferlint_schema::record::{Probe, Record, Versions};
+use reqwest::Url;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
@@ -96,61 +98,104 @@ pub(super) async fn note_server(
     metrics: &[(Metrics, Duration)],
 ) -> Result<(), Early> {
     let engine = plan.engine.as_deref().and_then(inferlint_schema::engine::by_name);
-    let clock = run.session.clock;
-    let (mut crashed, mut unhealthy) = (None, false);
+    let mut failed: Option<Failed> = None;
     let sources: Vec<u32> = metrics.iter().map(|(metrics, _)| metrics.src()).collect();
     for (src, target) in serving(plan, &sources) {
-        let pages = server_info::ask(client, &target.url, engine, src, clock);
-        let pages = run.until(pages).await?;
-        let model = server_info::first_model(&pages);
-        for page in pages {
-            run.session.sink.account(page);
-        }
-        if !errand.probe {
-            continue;
-        }
-        let Some(model) = model else {
-            let why = "no model is listed at /v1/models, so nothing could be asked".to_owned();
-            run.session.sink.account(files::gap(run.now(), Some(src), "unreadable", why));
-            continue;
-        };
-        let edge = user_edge(run);
-        let _ = run.session.begin(edge, "probe", []);
-        let probes = probe::first_requests(client, &target.url, engine, &model, src, clock);
-        let probes = run.until(probes).await?;
-        let edge = user_edge(run);
-        let _ = run.session.end(edge, "probe");
-        if let Some(failed) = probes.iter().find(|probe| probe.ok < probe.asked) {
-            let why = failed.error.clone().unwrap_or_default();
-            let what = format!(
-                "{} of {} first requests failed: {why}",
-                failed.asked - failed.ok,
-                failed.asked
-            );
-            run.voice.warn(&format!("{what}\n  help: see the server's log in the bundle"));
-            crashed = Some(what);
-            unhealthy |= probes.last().is_some_and(|health| health.ok == 0);
-        }
-        for probe in probes {
-            run.session.sink.account(probe);
+        let server = At { src, url: &target.url, engine, client };
+        let model = ask(run, &server).await?;
+        if errand.probe
+            && let Some(now) = probe(run, &server, model).await?
+        {
+            let before = failed.is_some_and(|failed| failed.unhealthy);
+            failed = Some(Failed { unhealthy: now.unhealthy || before, ..now });
         }
     }
     identify_server(run, errand, engine);
     run.errands(aside::PATIENCE).await?;
     run.look();
-    let gone = run.server.as_ref().and_then(|server| server.ending).map(Ending::in_words);
-    match (gone, crashed) {
-        (Some(how), what) => {
-            let what = what.map_or_else(String::new, |what| format!("; {what}"));
-            let what = format!("the server {how} before the load began{what}");
-            Err(Error::could_not(what, "see its log in the bundle").into())
-        }
-        (None, Some(what)) if unhealthy && run.server.is_some() => {
-            let what = format!("the server is no longer healthy before the load began; {what}");
-            Err(Error::could_not(what, "see its log in the bundle").into())
-        }
-        _ => Ok(()),
+    fit_for_load(run.server.as_ref(), failed)
+}
+
+/// A server where it is asked.
+struct At<'a> {
+    src: u32,
+    url: &'a Url,
+    engine: Option<&'static EngineIdentity>,
+    client: &'a Client,
+}
+
+/// First requests that failed.
+struct Failed {
+    /// How many, and why.
+    what: String,
+    /// It did not say afterwards that it is healthy.
+    unhealthy: bool,
+}
+
+/// Records what a server says of itself. Gives its first model.
+async fn ask(run: &mut Run<'_>, server: &At<'_>) -> Result<Option<String>, Stop> {
+    let clock = run.session.clock;
+    let pages = server_info::ask(server.client, server.url, server.engine, server.src, clock);
+    let pages = run.until(pages).await?;
+    let model = server_info::first_model(&pages);
+    for page in pages {
+        run.session.sink.account(page);
     }
+    Ok(model)
+}
+
+/// Sends a server its first requests, in a phase of their own.
+async fn probe(
+    run: &mut Run<'_>,
+    server: &At<'_>,
+    model: Option<String>,
+) -> Result<Option<Failed>, Stop> {
+    let Some(model) = model else {
+        let why = "no model is listed at /v1/models, so nothing could be asked".to_owned();
+        run.session.sink.account(files::gap(run.now(), Some(server.src), "unreadable", why));
+        return Ok(None);
+    };
+    let edge = user_edge(run);
+    let _ = run.session.begin(edge, "probe", []);
+    let At { src, url, engine, client } = *server;
+    let clock = run.session.clock;
+    let probes = probe::first_requests(client, url, engine, &model, src, clock);
+    let probes = run.until(probes).await?;
+    let edge = user_edge(run);
+    let _ = run.session.end(edge, "probe");
+    let failed = failed(&probes);
+    if let Some(Failed { what, .. }) = &failed {
+        run.voice.warn(&format!("{what}\n  help: see the server's log in the bundle"));
+    }
+    for probe in probes {
+        run.session.sink.account(probe);
+    }
+    Ok(failed)
+}
+
+/// What failed of the first requests; the last of them asks for the server's health.
+fn failed(probes: &[Probe]) -> Option<Failed> {
+    let failed = probes.iter().find(|probe| probe.ok < probe.asked)?;
+    let why = failed.error.clone().unwrap_or_default();
+    let count = failed.asked - failed.ok;
+    let what = format!("{count} of {} first requests failed: {why}", failed.asked);
+    Some(Failed { what, unhealthy: probes.last().is_some_and(|health| health.ok == 0) })
+}
+
+/// Whether the load may begin at our server, whose first requests may have failed.
+fn fit_for_load(server: Option<&Server>, failed: Option<Failed>) -> Result<(), Early> {
+    let gone = server.and_then(|server| server.ending).map(Ending::in_words);
+    let what = match (gone, failed) {
+        (Some(how), failed) => {
+            let failed = failed.map_or_else(String::new, |failed| format!("; {}", failed.what));
+            format!("the server {how} before the load began{failed}")
+        }
+        (None, Some(Failed { what, unhealthy: true })) if server.is_some() => {
+            format!("the server is no longer healthy before the load began; {what}")
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::could_not(what, "see its log in the bundle").into())
 }
 
 /// The targets that have a part in serving, with their sources; sources stand in the order of the
