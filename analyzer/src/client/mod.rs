@@ -184,6 +184,11 @@ impl ClientResult {
         self.tool == sglang::TOOL
     }
 
+    /// Whether the tool runs the engine itself, so that there is no server to hold against it.
+    pub fn is_without_server(&self) -> bool {
+        self.tool == trtllm::BENCH_TOOL
+    }
+
     /// By how much a figure may be off that is shown with two decimals: 0 in a file.
     pub fn rounding(&self) -> f64 {
         if self.printed.is_some() { 0.005 } else { 0.0 }

@@ -94,6 +94,14 @@ fn check(run: &Run) -> Result<Verdict, Missing> {
     if outlived > 0 {
         message += &format!("; {} that it outlived", plural(outlived as f64, "error"));
     }
+    let results = || run.points.iter().filter_map(|point| point.result.as_ref());
+    let failed: u64 = results().filter_map(|result| result.failed).sum();
+    if failed > 0 && results().all(|result| result.completed == 0) {
+        message += &format!(
+            "; but the load tool counts {} failed and none answered",
+            count(failed as f64)
+        );
+    }
     if refused > 0 {
         message +=
             &format!("; {} of refused or abandoned requests", plural(refused as f64, "line"));
@@ -151,6 +159,18 @@ pub(super) mod tests {
     use crate::tripwire::example::{Case, Mutation};
 
     pub(in crate::tripwire) const CASES: &[Case] = &[
+        Case {
+            name: "alive, and no request of the load was answered",
+            evidence: r#"
+== result
+{"backend":"vllm","num_prompts":200,"completed":0,"failed":200}
+== before
+vllm:num_requests_running 0
+== after
+"#,
+            status: Status::Pass,
+            says: &["2 readings of its metrics", "counts 200 failed and none answered"],
+        },
         Case {
             name: "a kernel failed under load",
             evidence: r#"

@@ -51,6 +51,12 @@ tripwire! {
 fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
     scope.sees_whole_requests()?;
     let result = scope.result()?;
+    if result.is_without_server() {
+        return Err(Missing::never(format!(
+            "{} runs the engine itself: there is no server to compare with",
+            result.tool
+        )));
+    }
     let finished = finished(scope)?;
     let completed = result.completed as f64;
     let mut untimed = result.untimed(scope.point.output.as_deref(), &scope.point.params);
@@ -373,6 +379,15 @@ trtllm_generation_tokens_total 3300
 "#,
             status: Status::Pass,
             says: &["32 requests, 3,200 output tokens, and 1 untimed"],
+        },
+        Case {
+            name: "a benchmark without a server",
+            evidence: r#"
+== result
+{"request_info":{"num_requests":4,"avg_output_length":2.5},"performance":{"total_latency_ms":1500.0}}
+"#,
+            status: Status::NotApplicable,
+            says: &["trtllm-bench runs the engine itself"],
         },
         Case {
             name: "tokens the client did not see",
