@@ -18,7 +18,7 @@ pub(super) const KILLED: Kind = Kind::new(
         r"Failed core proc\(s\): \{[^}]*: -9\b",
         r"SIGKILL by OOM killer",
         r"signaled to shutdown with signal 9",
-        r"killed due to the node running low on memory",
+        r"killed due to (?:the node running low on memory|memory pressure \(OOM\))",
         r"(?i)\boom[-_ ]?killed\b|oom[-_]kill event|Detected \d+ oom_kill|killed by the OOM killer|result 'oom-kill'",
         r"code=(?:killed|dumped), status=9/KILL",
         r"Out of memory: Killed process|Memory cgroup out of memory",

@@ -137,6 +137,10 @@ pub(super) const EXAMPLES: &[Example] = &[
 
 /// One line each: further words that programs say it with.
 pub(super) const LINES: &[(&str, &str)] = &[
+    (
+        "host_oom_killed",
+        "(raylet) node_manager.cc:3007: 2 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons at node (ID: abd4, IP: 10.0.167.26) over the last time period.",
+    ),
     ("host_oom_killed", "[1]+  Killed                  vllm serve /m > server.log 2>&1"),
     ("host_oom_killed", "[1]  + 4242 killed     python -m sglang.launch_server --model-path /m"),
     (
