@@ -84,6 +84,7 @@ const DEATHS: &[&str] = &[
     "exiting due to model loading error",
     "WorkerProc hit an exception",
     "WorkerProc failed to start",
+    "Exception occurred while running API servers",
 ];
 
 static ACCESS: Pattern = Pattern::new(

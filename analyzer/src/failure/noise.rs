@@ -101,6 +101,8 @@ const WRAPPERS: &[&str] = &[
     r"(?i)scheduler is dead|scheduler died|child failed",
     r"(?i)died unexpectedly|exited unexpectedly|crashed with exit code|Engine process \(pid \d+\) died",
     r"hit an exception: *(?:%s|Traceback)?\s*$",
+    // vLLM's launcher of its frontends (`vllm/v1/utils.py`, 0.9 on).
+    r"Process \w+ \(PID: \d+\) died with exit code",
     r"Exception in worker \w+ while processing method",
     r"ChildFailedError|ProcessRaisedException|ProcessExitedException|BrokenProcessPool",
     r"CppExecutorError|RequestError: Engine|Health check detected fatal engine error",

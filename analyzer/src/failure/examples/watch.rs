@@ -34,4 +34,15 @@ pub(super) const EXAMPLES: &[Example] = &[
         &["the server process ended", "exited with code [1]"],
         "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.11.0\nPM2        | App [vllm:0] exited with code [1] via signal [SIGINT]\n",
     ),
+    // Reported with 0.22, June 2026: a frontend ended and wrote nothing.
+    boot(
+        "root_cause_not_in_log",
+        &["a server process died", "RustFrontend"],
+        "(EngineCore pid=739) INFO 06-04 11:58:06 [core.py:113] Initializing a V1 LLM engine (v0.22.0) with config: model='/m'\nERROR 06-04 11:58:06 [utils.py:546] Exception occurred while running API servers: Process RustFrontend (PID: 740) died with exit code 2\nERROR 06-04 11:58:06 [utils.py:546] Traceback (most recent call last):\nERROR 06-04 11:58:06 [utils.py:546]   File \"/v/v1/utils.py\", line 533, in wait_for_completion_or_failure\nERROR 06-04 11:58:06 [utils.py:546]     raise RuntimeError(\nERROR 06-04 11:58:06 [utils.py:546] RuntimeError: Process RustFrontend (PID: 740) died with exit code 2\n",
+    ),
+    serving(
+        "root_cause_not_in_log",
+        &["the engine died while serving", "ApiServer_1"],
+        "(ApiServer_0 pid=7) INFO:     Application startup complete.\n(ApiServer_0 pid=7) INFO:     1.2.3.4:5 - \"POST /v1/completions HTTP/1.1\" 200 OK\nERROR 06-04 11:58:06 [utils.py:546] Exception occurred while running API servers: Process ApiServer_1 (PID: 740) died with exit code 1\nERROR 06-04 11:58:06 [utils.py:546] Traceback (most recent call last):\nERROR 06-04 11:58:06 [utils.py:546]   File \"/v/v1/utils.py\", line 533, in wait_for_completion_or_failure\nERROR 06-04 11:58:06 [utils.py:546]     raise RuntimeError(\nERROR 06-04 11:58:06 [utils.py:546] RuntimeError: Process ApiServer_1 (PID: 740) died with exit code 1\n",
+    ),
 ];
