@@ -3,6 +3,7 @@
 use crate::cli::Explain;
 use crate::engine::{ENGINES, Engine};
 use crate::error::InputError;
+use crate::output::text::Look;
 use crate::tripwire::{TRIPWIRES, Tripwire};
 
 pub(super) fn run(arguments: &Explain) -> Result<u8, InputError> {
@@ -11,8 +12,36 @@ pub(super) fn run(arguments: &Explain) -> Result<u8, InputError> {
         Some(name) if !arguments.all => page(&super::check::known(name)?),
         _ => TRIPWIRES.iter().map(page).collect::<Vec<_>>().join("\n"),
     };
-    super::print(&pages)?;
+    super::print(&wrapped(&pages, Look::of_stdout()))?;
     Ok(0)
+}
+
+/// The pages with lines that fit the reader's: paragraphs and list items are put together and broken
+/// anew, headings are left as they are.
+fn wrapped(pages: &str, look: Look) -> String {
+    let mut out = String::new();
+    let mut block = String::new();
+    for line in pages.lines() {
+        let stands_alone = line.is_empty() || line.starts_with('#');
+        if stands_alone || line.starts_with("- ") {
+            out += &broken(&std::mem::take(&mut block), look);
+        }
+        if stands_alone {
+            out += &format!("{line}\n");
+        } else {
+            block += &format!("{line}\n");
+        }
+    }
+    out + &broken(&block, look)
+}
+
+/// One paragraph or list item in lines that fit.
+fn broken(block: &str, look: Look) -> String {
+    match block.strip_prefix("- ") {
+        _ if block.is_empty() => String::new(),
+        Some(item) => look.wrapped("- ", item),
+        None => look.wrapped("", block),
+    }
 }
 
 /// A tripwire's page as Markdown; with an engine, without what speaks of other engines only.
@@ -80,6 +109,21 @@ mod tests {
         assert!(page.contains("\n## Why it matters\n\nRequests grow"));
         assert!(page.contains("\n## Thresholds\n\n- `SATURATED` = 0.9: Share"));
         assert!(!page.contains("\n\n\n"), "{page}");
+    }
+
+    #[test]
+    fn lines_fit_and_headings_and_items_stay_apart() {
+        let long = "word ".repeat(30);
+        let page = format!("# T1 {long}\n\none\ntwo\n\n## B\n\n- a\n  b\n- {long}\n");
+        let text = wrapped(&page, Look::PLAIN);
+        assert!(text.starts_with(&format!("# T1 {long}\n\none two\n\n## B\n\n- a b\n- word")));
+        assert!(text.lines().skip(1).all(|line| line.chars().count() <= 100), "{text}");
+        assert!(text.lines().last().unwrap().starts_with("  word"), "{text}");
+        for tripwire in TRIPWIRES {
+            let page = super::page(tripwire, None);
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(words(&wrapped(&page, Look::PLAIN)), words(&page));
+        }
     }
 
     #[test]

@@ -48,6 +48,11 @@ impl Look {
         let width = columns.unwrap_or(WIDTH).clamp(NARROWEST, WIDTH);
         Self { colour: !unwanted && !unable, width }
     }
+
+    /// `head` and the words of `text`, further lines indented as far as `head` is long.
+    pub fn wrapped(self, head: &str, text: &str) -> String {
+        wrapped(head, text, head.chars().count(), self.width)
+    }
 }
 
 /// The report.

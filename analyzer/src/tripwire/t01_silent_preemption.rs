@@ -17,8 +17,9 @@ tripwire! {
     ///
     /// # How it decides
     /// - vLLM: the difference of `vllm:num_preemptions_total` between the readings before and after
-    ///   the load, or its growth over the samples in it. Any is a failure. The server counts a preemption late, with the request's next
-    ///   output, and writes no log line for it at its default level.
+    ///   the load, or its growth over the samples in it. Any is a failure. The server counts a
+    ///   preemption late, with the request's next output, and writes no log line for it at its
+    ///   default level.
     /// - SGLang: `sglang:num_retracted_requests_total`, a series that appears with the first
     ///   retraction; while it is absent and `sglang:num_retracted_reqs` is there it reads 0. Releases
     ///   before 0.5.10 have no such counter: there the log's retraction lines are counted, and their
