@@ -373,6 +373,16 @@ mod tests {
     ];
 
     #[test]
+    fn a_load_that_no_reading_saw_has_no_chart() {
+        let mut run = run("x", 1);
+        let page = |run: &Run| page_of(run, "x").contains("no reading lies inside the load");
+        run.points[0].command = Some((100_000_000, 250_000_000));
+        assert!(!page(&run), "the second reading is its last moment");
+        run.points[0].command = Some((100_000_000, 200_000_000));
+        assert!(page(&run));
+    }
+
+    #[test]
     fn no_text_of_an_input_changes_the_pages_structure() {
         for points in [1, 3] {
             // As long as the hostile ones, so that what is cut by length is cut alike.

@@ -100,6 +100,11 @@ impl<'a> Strip<'a> {
         let loads: Vec<Option<(i64, i64)>> = points.iter().map(load).collect();
         let begin = loads.iter().flatten().map(|load| load.0).min().unwrap_or(first);
         let end = loads.iter().flatten().map(|load| load.1).max().unwrap_or(last);
+        let seen = |load: &(i64, i64)| running.times.iter().any(|t| (load.0..=load.1).contains(t));
+        // Readings before and after would be drawn as if nothing had run in between.
+        if loads.iter().flatten().next().is_some() && !loads.iter().flatten().any(seen) {
+            return Err("no reading lies inside the load".into());
+        }
         let margin = (end.saturating_sub(begin) as f64 * MARGIN) as i64;
         let span = (begin.saturating_sub(margin).max(first), end.saturating_add(margin).min(last));
         if span.0 >= span.1 {
