@@ -69,6 +69,9 @@ pub(crate) async fn xray(
     if let Some(warning) = place.warning() {
         voice.warn(&warning);
     }
+    if errand.serve.is_none() && !plan.targets.iter().any(|target| target.serves) {
+        voice.say("no server is recorded: --url would name one that runs, --serve start one");
+    }
     let signals = Signals::listen()?;
     let client = Client::new().map_err(|error| {
         Error::could_not(format!("set up HTTP: {error}"), "check the limits of this session")

@@ -549,6 +549,44 @@ fn a_server_that_does_not_come_up_is_said_with_its_last_words() {
 }
 
 #[test]
+fn a_load_without_a_server_is_recorded_and_said_to_have_none() {
+    let folder = Bench::new();
+    let output = folder.run(&["--", "true"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("no server is recorded: --url"), "{said}");
+    assert_eq!(folder.bundle().exits("load")[0].status, Some(0));
+    let standing = Standing::start(&folder);
+    let output = folder.run(&["--force", "--url", &standing.url, "--", "true"]);
+    assert!(!text(&output.stderr).contains("no server is recorded"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_named_result_or_log_that_never_comes_and_a_page_in_the_way_are_said() {
+    let folder = Bench::new();
+    fs::write(folder.path("run.html"), "mine").unwrap();
+    let log = folder.path("nope.log").to_str().unwrap().to_owned();
+    let result = folder.path("nope.json").to_str().unwrap().to_owned();
+    let recorder = inferlint_tests::binary("inferlint-record").unwrap();
+    let mut judged = folder.bare(recorder.to_str().unwrap());
+    judged.args(["xray", "-o", "run.ilb", "--log", &log, "--result", &result, "--", "true"]);
+    let said = text(&judged.output().unwrap().stderr);
+    for line in [
+        format!("warning: the log {log} never came\n  help: "),
+        format!("warning: the load left no result in {result}\n  help: "),
+    ] {
+        assert!(said.contains(&line), "{line} in {said}");
+    }
+    assert!(said.contains("run.html exists, and is left as it is\n  help: "), "{said}");
+    assert_eq!(fs::read_to_string(folder.path("run.html")).unwrap(), "mine");
+    let gaps = folder.bundle().of(|record| match record {
+        Record::Gap(gap) => Some(gap.why.clone()),
+        _ => None,
+    });
+    assert!(gaps.iter().any(|why| why == "there was no such file"), "{gaps:?}");
+}
+
+#[test]
 fn what_is_wrong_is_said_before_anything_is_started() {
     let folder = Bench::new();
     fs::write(folder.path("data"), "x").unwrap();
