@@ -370,7 +370,8 @@ fn latencies(values: Option<&Map<String, Value>>, name: &str, ms: f64) -> BTreeM
             rank if rank.strip_prefix('p')?.parse::<f64>().is_ok() => rank,
             _ => return None,
         };
-        Some((format!("{statistic}_{name}_ms"), value.as_f64()? * ms))
+        let value = Some(value.as_f64()? * ms).filter(|value| value.is_finite())?;
+        Some((format!("{statistic}_{name}_ms"), value))
     });
     found.collect()
 }

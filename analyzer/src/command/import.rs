@@ -394,7 +394,7 @@ impl Clock {
 
     /// Ns since the first reading. What came before it, such as the load's first lines, is at 0.
     fn at(&self, ns: i64) -> u64 {
-        u64::try_from(ns - self.origin).unwrap_or(0)
+        u64::try_from(ns.saturating_sub(self.origin)).unwrap_or(0)
     }
 }
 

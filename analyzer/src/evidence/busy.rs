@@ -30,7 +30,7 @@ impl Busy {
                 requests += running * length;
             }
         }
-        (seconds > 0.0).then(|| Self { seconds, mean: requests / seconds })
+        (seconds > 0.0 && requests.is_finite()).then(|| Self { seconds, mean: requests / seconds })
     }
 }
 
@@ -44,6 +44,7 @@ mod tests {
         let found = Busy::over(&times, &[Some(0.0), Some(4.0), Some(10.0), Some(0.0)]).unwrap();
         assert_eq!((found.seconds, found.mean), (3.0, 8.0));
         assert!(Busy::over(&times, &[None, None, None, None]).is_none());
+        assert!(Busy::over(&times, &[Some(1e308), Some(1e308), Some(1e308), None]).is_none());
         let found = Busy::over(&times, &[Some(0.0), Some(4.0), None, Some(0.0)]).unwrap();
         assert_eq!((found.seconds, found.mean), (3.0, 4.0));
     }

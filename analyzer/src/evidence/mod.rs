@@ -14,6 +14,7 @@ mod need;
 mod recording;
 mod restart;
 mod scope;
+mod time;
 
 pub use account::Account;
 pub use busy::Busy;
@@ -21,6 +22,7 @@ pub use need::Need;
 pub use recording::{Column, Recording};
 pub use restart::{Lifetimes, Restart, Restarted};
 pub use scope::{Count, Missing, Refused, Requested, Scope, Sum, Track, Windows};
+pub(crate) use time::{ns, ns_of_seconds, ns_within};
 
 use crate::boot::ServerLog;
 use crate::client::ClientResult;

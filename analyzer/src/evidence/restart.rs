@@ -1,7 +1,7 @@
 //! Did a server end and another begin between two readings?
 
 use super::recording::Column;
-use super::{Edges, Recording, Source};
+use super::{Edges, Recording, Source, ns};
 use inferlint_schema::engine as identity;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -137,7 +137,7 @@ fn swapped(source: &Source, begin: usize, end: usize) -> Option<String> {
 /// Start times that return to an earlier value, or addresses that alternate.
 fn several(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
     for column in stamps(source) {
-        let values: Vec<f64> = column.between(begin, end).map(|(_, value)| value).collect();
+        let values: Vec<f64> = values(column, begin, end).map(|(_, value)| value).collect();
         if returns(&values) {
             return Some(Restarted::Several(format!(
                 "{} alternates between values",
@@ -163,10 +163,15 @@ fn several(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
 /// Whether a counter falls, rises again by as much from one reading to the next, and falls once more:
 /// it is of one server, then of another. A server that was started anew counts up again.
 fn swings(column: &Column, begin: usize, end: usize) -> bool {
-    let values: Vec<f64> = column.between(begin, end).map(|(_, value)| value).collect();
+    let values: Vec<f64> = values(column, begin, end).map(|(_, value)| value).collect();
     let mut steps = values.windows(2).filter_map(|pair| Some(pair.get(1)? - pair.first()?));
     let Some(fall) = steps.find(|step| *step < 0.0) else { return false };
     steps.any(|step| step >= -fall) && steps.any(|step| step < 0.0)
+}
+
+/// A counter's or start time's values between two readings. What is no number, or below 0, is neither.
+fn values(column: &Column, begin: usize, end: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+    column.between(begin, end).filter(|(_, value)| value.is_finite() && *value >= 0.0)
 }
 
 /// True when a value comes back after another one.
@@ -186,7 +191,7 @@ fn moved_stamps(source: &Source, begin: usize, end: usize) -> Option<Restarted> 
     let mut first: Option<(usize, String)> = None;
     let mut series = 0;
     for column in stamps(source) {
-        let mut values = column.between(begin, end);
+        let mut values = values(column, begin, end);
         let Some((_, old)) = values.next() else { continue };
         if let Some((reading, new)) = values.find(|(_, value)| *value != old) {
             series += 1;
@@ -204,9 +209,9 @@ fn ended_epoch(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
     let (from, to) = (source.full.time(begin)?, source.full.time(end)?);
     let inside = |t: i64| t > from && t <= to;
     let mut ends = source.epochs.iter().filter(|epoch| epoch.edge == "end");
-    let end = ends.find(|epoch| inside(epoch.t as i64))?;
+    let end = ends.find(|epoch| inside(ns(epoch.t)))?;
     let how = end.why.clone().unwrap_or_else(|| "its process ended".into());
-    Some(Restarted::Yes(Restart { at: Some(end.t as i64), how, series: 0 }))
+    Some(Restarted::Yes(Restart { at: Some(ns(end.t)), how, series: 0 }))
 }
 
 /// A label value that was there at the beginning and that no series has at the end.
@@ -245,7 +250,7 @@ fn falls<'a>(
     end: usize,
 ) -> impl Iterator<Item = (&'a Column, usize, f64, f64)> {
     own_counters(source, readings).filter_map(move |column| {
-        let values: Vec<(usize, f64)> = column.between(begin, end).collect();
+        let values: Vec<(usize, f64)> = values(column, begin, end).collect();
         values.windows(2).find_map(|pair| match *pair {
             [(_, old), (reading, new)] if new < old - old.abs() * SUM_NOISE => {
                 Some((column, reading, old, new))
@@ -341,6 +346,16 @@ mod tests {
     fn a_sum_added_up_in_another_order_did_not_fall() {
         let found = judge(&[&[("a_total", 0.1 + 0.2)], &[("a_total", 0.3)]]);
         assert_eq!(found, Restarted::No("counters"));
+    }
+
+    #[test]
+    fn what_is_no_number_neither_falls_nor_moves() {
+        for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -5.0] {
+            let found = judge(&[&[("a_total", 5.0)], &[("a_total", odd)], &[("a_total", 9.0)]]);
+            assert_eq!(found, Restarted::No("counters"), "{odd}");
+            let found = judge(&[&[("a_created", 5.0)], &[("a_created", odd)]]);
+            assert_eq!(found, Restarted::No("start times"), "{odd}");
+        }
     }
 
     #[test]

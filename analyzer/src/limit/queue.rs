@@ -59,7 +59,7 @@ pub(super) fn card(scope: &Scope<'_>) -> Option<Limit> {
 fn mean(scope: &Scope<'_>, sum: Signal, requests: Signal) -> Option<f64> {
     let requests = scope.counter(requests).ok()?.total;
     let sum = scope.counter(sum).ok()?.total;
-    (requests > 0.0 && sum >= 0.0).then(|| sum / requests)
+    (requests > 0.0 && sum >= 0.0).then(|| sum / requests).filter(|mean| mean.is_finite())
 }
 
 /// Shares of queue, prefill and decode, by the engine's own histograms of the three, else from the

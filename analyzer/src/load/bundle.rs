@@ -7,7 +7,7 @@ use crate::client::ClientResult;
 use crate::engine::Engine;
 use crate::error::InputError;
 use crate::evidence::{
-    Account, Edges, Exit, Form, Log, Point, Recording, Run, SERVER_ROLES, Source,
+    Account, Edges, Exit, Form, Log, Point, Recording, Run, SERVER_ROLES, Source, ns,
 };
 use crate::number::plural;
 use inferlint_schema::container::{Item, Salvage};
@@ -107,7 +107,7 @@ impl LogParts {
         self.from_start |= self.bytes == 0 && record.off == 0 && record.how == "written";
         self.bytes += record.body.len() as u64;
         if record.how != "none" {
-            self.times.push((self.lines + 1, record.t as i64));
+            self.times.push((self.lines + 1, ns(record.t)));
         }
         let open = self.open.entry(record.stream.clone()).or_default();
         let mut rest = record.body.as_slice();
@@ -216,7 +216,7 @@ impl Reader {
     }
 
     fn phase(&mut self, record: record::Phase) {
-        let t = record.t as i64;
+        let t = ns(record.t);
         if record.edge == "end" {
             if let Some(span) = self.phases.get_mut(&record.id) {
                 span.end = Some(t);
@@ -252,7 +252,7 @@ impl Reader {
             let name = format!("{} {}", client.name, record.stream);
             let key = (record.src, record.stream.clone());
             let output = self.outputs.entry(key).or_insert_with(|| Output::new(name));
-            output.add((record.how != "none").then_some(record.t as i64), &record.body);
+            output.add((record.how != "none").then_some(ns(record.t)), &record.body);
             return;
         }
         let engine = source.and_then(|source| source.engine).map(|engine| engine.name);
@@ -397,13 +397,13 @@ impl Reader {
     /// The load commands' exits, and the server's.
     fn loads(&mut self) {
         for exit in std::mem::take(&mut self.exits) {
-            let at = exit.t as i64;
+            let at = ns(exit.t);
             if exit.what == "server" {
                 let end = Exit { at: Some(at), status: exit.status, signal: exit.signal };
                 self.run.server_exit = Some(end);
                 continue;
             }
-            let Some(point) = self.point_at(exit.began_t.map_or(at, |t| t as i64)) else {
+            let Some(point) = self.point_at(exit.began_t.map_or(at, ns)) else {
                 continue;
             };
             let argv: Option<Vec<String>> =
@@ -436,7 +436,7 @@ impl Reader {
     /// When a file got what it holds. A script's next load may have begun before its result is
     /// fetched, and a whole folder of results is fetched at the end.
     fn written(&self, file: &record::File) -> i64 {
-        let fetched = file.t as i64;
+        let fetched = ns(file.t);
         let since = |modified: u64| i64::try_from(modified.checked_sub(self.run.wall_ns?)?).ok();
         file.modified_ns.and_then(since).map_or(fetched, |written| written.min(fetched))
     }
@@ -520,7 +520,7 @@ fn name_of(span: &Span, before: &[Point]) -> String {
 
 /// Adds a reading to its source's columns.
 fn add(source: &mut Source, columns: &[Option<usize>], reading: &Reading<'_>, new_shape: bool) {
-    let middle = reading.t.saturating_add(reading.dur_ns / 2) as i64;
+    let middle = ns(reading.t.saturating_add(reading.dur_ns / 2));
     let number = source.full.begin(middle, reading.dur_ns);
     if let Some(peer) = reading.peer
         && source.peers.last().is_none_or(|(_, last)| last != peer)

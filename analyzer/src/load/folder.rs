@@ -3,7 +3,7 @@
 use super::loose::{Loose, assemble};
 use super::{bytes, io, unless_cut};
 use crate::error::InputError;
-use crate::evidence::{Form, Run};
+use crate::evidence::{Form, Run, ns_of_seconds, ns_within};
 use inferlint_schema::container::EXTENSION;
 use serde::Deserialize;
 use std::fs;
@@ -54,11 +54,12 @@ pub struct Load {
 impl Load {
     /// From when to when it ran, in ns on the monotonic or the wall clock.
     pub fn window(&self, mono: bool) -> Option<(i64, i64)> {
-        let ns = |seconds: Option<f64>| seconds.map(|s| (s * 1e9) as i64);
+        let wall = |seconds: Option<f64>| seconds.and_then(ns_of_seconds);
+        let on = |ns: Option<i64>| ns.and_then(ns_within);
         if mono {
-            self.start_mono_ns.zip(self.end_mono_ns)
+            on(self.start_mono_ns).zip(on(self.end_mono_ns))
         } else {
-            ns(self.start_wall).zip(ns(self.end_wall))
+            wall(self.start_wall).zip(wall(self.end_wall))
         }
     }
 }

@@ -7,7 +7,7 @@ use super::bytes;
 use crate::client::without_bare_constants;
 use crate::engine::{Engine, Signal};
 use crate::error::InputError;
-use crate::evidence::Recording;
+use crate::evidence::{Recording, ns_of_seconds, ns_within};
 use serde_json::Value;
 use std::path::Path;
 
@@ -61,9 +61,16 @@ impl Series {
                 continue;
             }
             let number = |key: &str| map.get(key).and_then(Value::as_f64);
+            let wall = number("t_wall").map(ns_of_seconds);
+            let mono = map.get("t_mono_ns").and_then(Value::as_i64).map(ns_within);
+            if [wall, mono].contains(&Some(None)) {
+                // No clock shows that time.
+                series.refused += 1;
+                continue;
+            }
             series.rows.push(Row {
-                wall: number("t_wall").map(|s| (s * 1e9) as i64),
-                mono: map.get("t_mono_ns").and_then(Value::as_i64),
+                wall: wall.flatten(),
+                mono: mono.flatten(),
                 values: KEYS.iter().filter_map(|(k, s)| Some((*s, number(k)?))).collect(),
             });
         }
@@ -143,6 +150,13 @@ mod tests {
         let rows: Vec<_> = series.rows(vllm, false).collect();
         assert_eq!((rows.len(), series.refused), (1, 0));
         assert_eq!(rows[0].1, [("vllm:num_requests_running", 3.0)]);
+    }
+
+    #[test]
+    fn a_time_that_no_clock_shows_is_no_sample() {
+        let rows = "{\"t_wall\": 1e308, \"running\": 1.0}\n{\"t_wall\": 2.0, \"t_mono_ns\": 9223372036854775807}\n";
+        let series = open(&format!("{HEAD}{rows}{{\"t_wall\": 3.0}}\n")).unwrap();
+        assert_eq!((series.rows.len(), series.refused), (1, 2));
     }
 
     #[test]

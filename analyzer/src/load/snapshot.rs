@@ -2,6 +2,7 @@
 
 use super::bytes;
 use crate::error::InputError;
+use crate::evidence::{ns_of_seconds, ns_within};
 use inferlint_schema::prom;
 use serde::Deserialize;
 use std::path::Path;
@@ -66,8 +67,8 @@ impl Snapshot {
             text.push(b'\n');
         }
         Ok(Self {
-            wall: saved.t_wall.map(|s| (s * 1e9) as i64),
-            mono: saved.t_mono_ns,
+            wall: saved.t_wall.and_then(ns_of_seconds),
+            mono: saved.t_mono_ns.and_then(ns_within),
             duration_ns: (saved.latency_s.unwrap_or(0.0) * 1e9) as u64,
             text,
         })

@@ -1,5 +1,5 @@
 use super::Check;
-use crate::evidence::{Missing, Restarted, Run, Source};
+use crate::evidence::{Missing, Restarted, Run, Source, ns};
 use crate::finding::{Status, Verdict};
 use crate::number::{plural, seconds};
 use inferlint_schema::engine;
@@ -97,7 +97,7 @@ fn several(run: &Run, index: usize, source: &Source) -> Option<String> {
 }
 
 fn is_during_a_point(run: &Run, epoch: &Epoch) -> bool {
-    let t = epoch.t as i64;
+    let t = ns(epoch.t);
     run.points.iter().any(|point| point.command.is_none_or(|(from, to)| t > from && t <= to))
 }
 

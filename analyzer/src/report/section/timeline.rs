@@ -2,7 +2,7 @@
 
 use super::{View, heading};
 use crate::engine::Signal;
-use crate::evidence::{Group, Point, Restarted, Run, Scope, Track};
+use crate::evidence::{Group, Point, Restarted, Run, Scope, Track, ns};
 use crate::number;
 use crate::report::chart::{
     Chart, Event, LINES, Level, Line, Mark, Sample, Unit, Window, broken_at, holes,
@@ -90,7 +90,7 @@ impl<'a> Strip<'a> {
         };
         // A server that died is not read to the end, but the recorder goes on to say so.
         let said = run.account.iter().flat_map(|account| &account.gaps);
-        let last = said.map(|gap| gap.to_t as i64).fold(last, i64::max);
+        let last = said.map(|gap| ns(gap.to_t)).fold(last, i64::max);
         let load = |point: &&Point| {
             let scope = Scope { run, point, group };
             let (begin, end) = point.command.or_else(|| super::at_work(&scope))?;
@@ -206,7 +206,7 @@ impl<'a> Strip<'a> {
         let of_group = |src: u32| self.group.sources.contains(&(src as usize));
         let said = self.run.account.iter().flat_map(|account| &account.gaps);
         said.filter(|gap| gap.to_t > gap.from_t && gap.src.is_none_or(of_group))
-            .map(|gap| (self.seconds(gap.from_t as i64), self.seconds(gap.to_t as i64)))
+            .map(|gap| (self.seconds(ns(gap.from_t)), self.seconds(ns(gap.to_t))))
             .chain(holes(&self.times(&self.running)))
             .filter(|&(from, to)| {
                 to > self.seconds(self.span.0) && from < self.seconds(self.span.1)
