@@ -143,6 +143,8 @@ pub struct Point {
     pub name: Option<String>,
     /// What was asked: `concurrency`, `num_prompts`, `output_len`…
     pub params: BTreeMap<String, String>,
+    /// The load script's own mark says its concurrency, not a load tool's command.
+    pub concurrency_marked: bool,
     /// From when to when the load command ran, in ns. `None` when nothing has times.
     pub command: Option<(i64, i64)>,
     /// Per source, the reading before it begins and the last one of the drain after it.

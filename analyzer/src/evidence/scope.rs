@@ -457,8 +457,10 @@ impl<'a> Scope<'a> {
     pub fn requested(&self) -> Option<Requested> {
         let number = |key: &str| self.point.params.get(key).and_then(|v| v.parse::<f64>().ok());
         let result = self.point.result.as_ref();
+        let told =
+            if self.point.concurrency_marked { "the load's mark" } else { "the load command" };
         let asked = [
-            (number("concurrency"), "the load command"),
+            (number("concurrency"), told),
             (result.and_then(|result| result.max_concurrency), "the load tool's result"),
             (self.run.requested, "--requested"),
         ];

@@ -73,6 +73,8 @@ struct Span {
     name: Option<String>,
     kind: String,
     params: BTreeMap<String, String>,
+    /// The load script said so itself.
+    marked: bool,
     begin: i64,
     /// Absent: the recording ended inside it.
     end: Option<i64>,
@@ -234,6 +236,7 @@ impl Reader {
             name: record.name,
             kind: record.kind.unwrap_or_default(),
             params: params.into_iter().map(|(k, v)| (k, v.lossy().into_owned())).collect(),
+            marked: record.from == "mark",
             begin: t,
             end: None,
         };
@@ -374,6 +377,7 @@ impl Reader {
             points.push(Point {
                 name: Some(name_of(span, &points)),
                 params: span.params.clone(),
+                concurrency_marked: span.marked && span.params.contains_key("concurrency"),
                 command: Some((bounds.begin, bounds.end)),
                 edges: of_sources.iter_mut().filter_map(Iterator::next).collect(),
                 ..Point::default()
@@ -683,6 +687,18 @@ mod tests {
         };
         assert_eq!(status("T1"), ["pass", "fail"]);
         assert_eq!(status("T8"), ["pass", "unknown"], "the second has too few samples");
+    }
+
+    #[test]
+    fn who_said_the_concurrency_is_kept() {
+        for (from, kind, marked) in [("argv", "4", false), ("mark", "4", true), ("mark", "", false)]
+        {
+            let mut reader = Reader::default();
+            let Record::Phase(begin) = phase(S, 0, Some(("load", kind))) else { panic!() };
+            reader.record(Phase { from: from.into(), ..begin }.into());
+            let run = reader.finish(&Salvage::default());
+            assert_eq!(run.points[0].concurrency_marked, marked, "{from} {kind:?}");
+        }
     }
 
     #[test]
