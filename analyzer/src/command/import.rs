@@ -174,7 +174,7 @@ impl Records {
                 self.push(record);
             }
             // A reading is over when its answer is.
-            self.last = self.last.max(t + scrape.duration_ns);
+            self.last = self.last.max(t.saturating_add(scrape.duration_ns));
         }
     }
 
@@ -346,8 +346,8 @@ impl Records {
             gaps: 0,
             dropped: 0,
             redacted: BTreeMap::new(),
-            wall_ns: self.session.wall_ns + self.last,
-            mono_ns: self.session.mono_ns + self.last,
+            wall_ns: self.session.wall_ns.saturating_add(self.last),
+            mono_ns: self.session.mono_ns.saturating_add(self.last),
             cpu_ns: None,
             max_rss_bytes: None,
             scrapes: None,

@@ -101,7 +101,7 @@ impl Track {
         // Samples that were saved twice.
         steps.retain(|step| *step > 0);
         steps.sort_unstable();
-        GAP * steps.get(steps.len().saturating_sub(1) / 2).copied().unwrap_or(0)
+        GAP.saturating_mul(steps.get(steps.len().saturating_sub(1) / 2).copied().unwrap_or(0))
     }
 }
 
@@ -178,6 +178,18 @@ mod tests {
         let seconds = |(a, b): (i64, i64)| (a / 1_000_000_000, b / 1_000_000_000);
         assert_eq!((seconds(windows.inner), seconds(windows.outer)), ((9, 10), (1, 12)));
         assert_eq!(shown(&run).unwrap_err().what, "the samples miss 73% of the load");
+    }
+
+    #[test]
+    fn samples_a_century_apart_are_a_gap() {
+        let track = |times: &[i64]| crate::evidence::Track {
+            times: times.to_vec(),
+            replicas: Vec::new(),
+            summed_over: 1,
+            metric: "",
+        };
+        assert_eq!(track(&[0, 4_000_000_000_000_000_000]).gap(), i64::MAX);
+        assert_eq!(track(&[0, 1, 2]).gap(), 4);
     }
 
     #[test]

@@ -61,6 +61,7 @@ impl Snapshot {
     /// When it is none.
     pub fn parse(json: &[u8]) -> Result<Self, serde_json::Error> {
         let saved: Saved = serde_json::from_slice(json)?;
+        let latency = saved.latency_s.and_then(ns_of_seconds);
         let mut text = saved.text.into_bytes();
         // The JSON string is whole, so its last line is.
         if text.last() != Some(&b'\n') {
@@ -69,8 +70,31 @@ impl Snapshot {
         Ok(Self {
             wall: saved.t_wall.and_then(ns_of_seconds),
             mono: saved.t_mono_ns.and_then(ns_within),
-            duration_ns: (saved.latency_s.unwrap_or(0.0) * 1e9) as u64,
+            duration_ns: latency.and_then(|ns| u64::try_from(ns).ok()).unwrap_or(0),
             text,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_that_no_clock_shows_are_left_out() {
+        let of = |times: &str| {
+            let json = format!("{{\"text\": \"up 1\", {times}}}");
+            let read = Snapshot::parse(json.as_bytes()).unwrap();
+            (read.wall, read.mono, read.duration_ns)
+        };
+        assert_eq!(
+            of("\"t_wall\": 2.5, \"t_mono_ns\": 7, \"latency_s\": 0.5"),
+            (Some(2_500_000_000), Some(7), 500_000_000)
+        );
+        assert_eq!(
+            of("\"t_wall\": 1e300, \"t_mono_ns\": 9223372036854775807, \"latency_s\": 1e300"),
+            (None, None, 0)
+        );
+        assert_eq!(of("\"latency_s\": -1"), (None, None, 0));
     }
 }
