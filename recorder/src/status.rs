@@ -1,6 +1,7 @@
 //! What the recorder says on standard error, and the one line it keeps current on a terminal.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -18,7 +19,8 @@ pub(crate) struct Voice {
 impl Voice {
     /// With `quiet` only warnings and errors are said.
     pub(crate) fn new(quiet: bool) -> Self {
-        let terminal = io::stderr().is_terminal();
+        let terminal =
+            io::stderr().is_terminal() && can_redraw(std::env::var_os("TERM").as_deref());
         Self { quiet, terminal, drawn: AtomicBool::new(false) }
     }
 
@@ -59,6 +61,11 @@ impl Voice {
         let safe: String = text.chars().filter(|c| *c == '\n' || !c.is_control()).collect();
         let _ = writeln!(io::stderr(), "{wipe}{safe}");
     }
+}
+
+/// Whether a terminal of that name wipes a line when it is told to.
+fn can_redraw(term: Option<&OsStr>) -> bool {
+    term.is_none_or(|name| name != "dumb")
 }
 
 /// Metric names behind a figure, one an engine; the first that is exposed counts.
@@ -257,6 +264,12 @@ mod tests {
         vllm:kv_cache_usage_perc{engine=\"1\"} 0.5\n\
         vllm:generation_tokens_total 10\n\
         vllm:request_success_total{finished_reason=\"stop\"} 2\n";
+
+    #[test]
+    fn a_dumb_terminal_gets_no_status_line() {
+        let can = |name: &str| can_redraw(Some(name.as_ref()));
+        assert!(can("xterm-256color") && can("") && can_redraw(None) && !can("dumb"));
+    }
 
     #[test]
     fn figures_are_summed_over_series_and_the_fullest_cache_counts() {
