@@ -80,22 +80,7 @@ impl Traces {
         let open = self.open.entry(process.to_owned()).or_default();
         let text = line.text.as_ref();
         if let Some(at) = text.find("Traceback (most recent call last)") {
-            let said = text.get(..at).unwrap_or_default().trim();
-            open.frames.clear();
-            open.reading = true;
-            open.just_ended = false;
-            // What announced a chain announced all of it.
-            if !std::mem::take(&mut open.chained) {
-                open.header = if said.is_empty() || said.starts_with(['+', '|']) {
-                    open.previous.clone()
-                } else {
-                    said.to_owned()
-                };
-                open.thread = open.header.starts_with("Exception in thread ")
-                    || open.previous.starts_with("Exception in thread ");
-                self.chains += 1;
-                open.chain = self.chains;
-            }
+            open.begin(text.get(..at).unwrap_or_default().trim(), &mut self.chains);
             return Part::Inside;
         }
         if text.starts_with("During handling of the above")
@@ -104,60 +89,95 @@ impl Traces {
             open.chained = true;
             return Part::Inside;
         }
+        if open.goes_on(text) {
+            return Part::Inside;
+        }
+        open.end(text, &mut self.chains)
+    }
+}
+
+impl Open {
+    /// A traceback begins, behind `said` on its line.
+    fn begin(&mut self, said: &str, chains: &mut u64) {
+        self.frames.clear();
+        self.reading = true;
+        self.just_ended = false;
+        // What announced a chain announced all of it.
+        if !std::mem::take(&mut self.chained) {
+            self.header = if said.is_empty() || said.starts_with(['+', '|']) {
+                self.previous.clone()
+            } else {
+                said.to_owned()
+            };
+            self.thread = self.header.starts_with("Exception in thread ")
+                || self.previous.starts_with("Exception in thread ");
+            *chains += 1;
+            self.chain = *chains;
+        }
+    }
+
+    /// Takes a line that lies inside a traceback: a frame, or source quoted below one.
+    fn goes_on(&mut self, text: &str) -> bool {
         let indented = text.starts_with([' ', '\t']);
-        if (open.reading || open.just_ended)
+        if (self.reading || self.just_ended)
             && indented
             && let Some(frame) = frame(text)
         {
-            open.reading = true;
-            open.just_ended = false;
-            if open.frames.len() == MAX_FRAMES {
-                open.frames.pop_front();
-            }
-            open.frames.push_back(frame);
-            return Part::Inside;
+            self.reading = true;
+            self.just_ended = false;
+            self.add(frame);
+            return true;
         }
-        if open.reading && indented {
-            return Part::Inside;
+        if self.reading && indented {
+            return true;
         }
         // Shippers and forms that trim lines: then only its frame tells a source line from an end.
-        if open.reading && text.starts_with("File \"") && frame(text).is_some() {
-            open.frames.extend(frame(text));
-            if open.frames.len() > MAX_FRAMES {
-                open.frames.pop_front();
-            }
-            open.source_next = true;
-            return Part::Inside;
+        if self.reading
+            && text.starts_with("File \"")
+            && let Some(frame) = frame(text)
+        {
+            self.add(frame);
+            self.source_next = true;
+            return true;
         }
-        let quoted = std::mem::take(&mut open.source_next) && exception(text, false).is_none();
-        if open.reading && (quoted || is_underline(text)) {
-            return Part::Inside;
+        let quoted = std::mem::take(&mut self.source_next) && exception(text, false).is_none();
+        self.reading && (quoted || is_underline(text))
+    }
+
+    fn add(&mut self, frame: Frame) {
+        if self.frames.len() == MAX_FRAMES {
+            self.frames.pop_front();
         }
-        let named = exception(text, open.reading);
-        let was_reading = std::mem::take(&mut open.reading);
+        self.frames.push_back(frame);
+    }
+
+    /// Takes a line outside a traceback, or the one that ends it by naming the exception.
+    fn end(&mut self, text: &str, chains: &mut u64) -> Part {
+        let named = exception(text, self.reading);
+        let was_reading = std::mem::take(&mut self.reading);
         if let Some((class, message)) = named {
-            open.just_ended = true;
+            self.just_ended = true;
             if !was_reading {
                 // A bare `SomeError: …` with no traceback above it starts a chain of its own.
-                open.frames.clear();
-                open.header = std::mem::take(&mut open.previous);
-                open.thread = false;
-                self.chains += 1;
-                open.chain = self.chains;
+                self.frames.clear();
+                self.header = std::mem::take(&mut self.previous);
+                self.thread = false;
+                *chains += 1;
+                self.chain = *chains;
             }
             return Part::End(Exception {
                 class: class.to_owned(),
                 message: message.to_owned(),
-                frames: open.frames.iter().cloned().collect(),
-                header: open.header.clone(),
-                in_thread: open.thread,
-                chain: open.chain,
+                frames: self.frames.iter().cloned().collect(),
+                header: self.header.clone(),
+                in_thread: self.thread,
+                chain: self.chain,
             });
         }
-        open.just_ended = false;
+        self.just_ended = false;
         if !text.trim().is_empty() {
-            text.clone_into(&mut open.previous);
-            open.previous.truncate(text.char_indices().nth(200).map_or(text.len(), |(at, _)| at));
+            text.clone_into(&mut self.previous);
+            self.previous.truncate(text.char_indices().nth(200).map_or(text.len(), |(at, _)| at));
         }
         Part::Outside
     }

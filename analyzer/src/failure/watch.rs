@@ -705,105 +705,138 @@ impl Life {
 
     /// A life that ended although no line says why.
     fn untold(&self, phase: Phase, aside: &Aside, exit: Option<i32>) -> Option<Failure> {
-        let of = |kind, message: String, line| {
-            Some(Failure {
-                kind,
-                phase,
-                message: shorten(&message, MAX_MESSAGE_CHARS),
-                line,
-                stage: self.stage.filter(|_| phase == Phase::Boot),
-                process: None,
-                exception: None,
-            })
-        };
         let doing = match (phase, self.stage) {
             (Phase::Boot, Some(stage)) => format!(" while {}", stage.doing()),
             (Phase::Boot, None) => " before it was ready".to_owned(),
             (Phase::Serving, _) => " while serving".to_owned(),
         };
-        if aside.killed() && self.stop.is_none() && self.death.is_none() {
-            return match aside.kernel.as_ref().and_then(|kernel| kernel.oom.as_ref()) {
-                Some(oom) => of(
-                    host::KILLED.name,
-                    format!(
-                        "the server was killed{doing} (SIGKILL, exit status 137) by the kernel's OOM killer: {}; the host ran out of memory",
-                        shorten(oom, 110)
-                    ),
-                    None,
-                ),
-                None => of(
-                    "killed",
-                    format!(
-                        "the server was killed{doing} (SIGKILL, exit status 137): by the host's OOM killer or by somebody outside; dmesg and the orchestrator's events tell which"
-                    ),
-                    None,
-                ),
-            };
+        let Guess { kind, message, line } = self
+            .killed(aside, &doing)
+            .or_else(|| self.died(phase, &doing))
+            .or_else(|| by_signal(exit?, &doing))
+            .or_else(|| self.ended(exit, &doing))?;
+        Some(Failure {
+            kind,
+            phase,
+            message: shorten(&message, MAX_MESSAGE_CHARS),
+            line,
+            stage: self.stage.filter(|_| phase == Phase::Boot),
+            process: None,
+            exception: None,
+        })
+    }
+
+    /// Killed before it could say anything.
+    fn killed(&self, aside: &Aside, doing: &str) -> Option<Guess> {
+        if !aside.killed() || self.stop.is_some() || self.death.is_some() {
+            return None;
         }
+        let oom = aside.kernel.as_ref().and_then(|kernel| kernel.oom.as_ref());
+        Some(match oom {
+            Some(oom) => Guess::new(
+                host::KILLED.name,
+                format!(
+                    "the server was killed{doing} (SIGKILL, exit status 137) by the kernel's OOM killer: {}; the host ran out of memory",
+                    shorten(oom, 110)
+                ),
+                None,
+            ),
+            None => Guess::new(
+                "killed",
+                format!(
+                    "the server was killed{doing} (SIGKILL, exit status 137): by the host's OOM killer or by somebody outside; dmesg and the orchestrator's events tell which"
+                ),
+                None,
+            ),
+        })
+    }
+
+    /// Somebody says that it died, and not why.
+    fn died(&self, phase: Phase, doing: &str) -> Option<Guess> {
+        let unknown = |said: String, line| {
+            let message = format!("{said}; look at the stderr of every rank, and at dmesg");
+            Some(Guess::new("root_cause_not_in_log", message, Some(line)))
+        };
         let before_stop = |(line, _): &&(u64, String)| self.stop.is_none_or(|stop| *line < stop);
         if let Some((line, wrapper)) = self.wrapper.as_ref().filter(before_stop) {
-            let who = if phase == Phase::Boot {
-                "a server process died during start-up"
-            } else {
-                "the engine died while serving"
+            let who = match phase {
+                Phase::Boot => "a server process died during start-up",
+                Phase::Serving => "the engine died while serving",
             };
-            return of(
-                "root_cause_not_in_log",
-                format!(
-                    "{who}, but the root cause is not in the log: it holds only '{}'; look at the stderr of every rank, and at dmesg",
-                    shorten(wrapper, 120)
-                ),
-                Some(*line),
-            );
+            let only = shorten(wrapper, 120);
+            let said =
+                format!("{who}, but the root cause is not in the log: it holds only '{only}'");
+            return unknown(said, *line);
         }
         if let Some(line) = self.death {
-            return of(
-                "root_cause_not_in_log",
+            let message = format!(
+                "the engine died{doing}, but the root cause is not in the log: look at the stderr of every rank, and at dmesg"
+            );
+            return Some(Guess::new("root_cause_not_in_log", message, Some(line)));
+        }
+        let (line, end) = self.left.as_ref().filter(before_stop)?;
+        let only = shorten(end, 120);
+        let said = format!(
+            "the server process ended{doing}, but the root cause is not in the log: it holds only '{only}'"
+        );
+        unknown(said, *line)
+    }
+
+    /// It ended, and nothing tells more than that.
+    fn ended(&self, exit: Option<i32>, doing: &str) -> Option<Guess> {
+        match (exit, self.ready, self.stop) {
+            (Some(code), ..) if code != 0 => Some(Guess::new(
+                "exited",
                 format!(
-                    "the engine died{doing}, but the root cause is not in the log: look at the stderr of every rank, and at dmesg"
+                    "the server exited with status {code}{doing}, and the root cause is not in the log"
+                ),
+                None,
+            )),
+            (Some(_), None, _) => Some(Guess::new(
+                "exited",
+                "the server exited with status 0 before it was ready, and the root cause is not in the log"
+                    .to_owned(),
+                None,
+            )),
+            (_, None, Some(line)) => Some(Guess::new(
+                "stopped_before_ready",
+                format!(
+                    "the server was stopped from outside{doing}, before it was ready: a start-up limit shorter than the start?"
                 ),
                 Some(line),
-            );
-        }
-        if let Some((line, end)) = self.left.as_ref().filter(before_stop) {
-            return of(
-                "root_cause_not_in_log",
-                format!(
-                    "the server process ended{doing}, but the root cause is not in the log: it holds only '{}'; look at the stderr of every rank, and at dmesg",
-                    shorten(end, 120)
-                ),
-                Some(*line),
-            );
-        }
-        let signal = match exit {
-            Some(139 | -11) => Some(("segmentation_fault", "crashed in native code (SIGSEGV")),
-            Some(135 | -7) => {
-                Some(("bus_error_shm", "met a bus error, as a rule a full /dev/shm (SIGBUS"))
-            }
-            Some(134 | -6) => Some(("native_abort", "gave up in native code (SIGABRT")),
-            Some(136 | -8) => Some(("native_abort", "divided by zero in native code (SIGFPE")),
-            Some(132 | -4) => {
-                Some(("illegal_instruction", "met an instruction this CPU lacks (SIGILL"))
-            }
+            )),
             _ => None,
-        };
-        match (exit, self.ready) {
-            (Some(code), _) if signal.is_some() => {
-                let (kind, what) = signal.unwrap_or_default();
-                of(kind, format!("the server {what}, exit status {code}){doing}; the log says nothing about it"), None)
-            }
-            (Some(code), _) if code != 0 => of("exited", format!("the server exited with status {code}{doing}, and the root cause is not in the log"), None),
-            (Some(_), None) => of("exited", "the server exited with status 0 before it was ready, and the root cause is not in the log".to_owned(), None),
-            _ => match (self.stop, self.ready) {
-                (Some(line), None) => of(
-                    "stopped_before_ready",
-                    format!("the server was stopped from outside{doing}, before it was ready: a start-up limit shorter than the start?"),
-                    Some(line),
-                ),
-                _ => None,
-            },
         }
     }
+}
+
+/// What an end that no line explains is taken for.
+struct Guess {
+    kind: &'static str,
+    message: String,
+    /// The line that shows the end.
+    line: Option<u64>,
+}
+
+impl Guess {
+    fn new(kind: &'static str, message: String, line: Option<u64>) -> Self {
+        Self { kind, message, line }
+    }
+}
+
+/// A signal that a process ends by of itself, as its exit status tells it.
+fn by_signal(exit: i32, doing: &str) -> Option<Guess> {
+    let (kind, what) = match exit {
+        139 | -11 => ("segmentation_fault", "crashed in native code (SIGSEGV"),
+        135 | -7 => ("bus_error_shm", "met a bus error, as a rule a full /dev/shm (SIGBUS"),
+        134 | -6 => ("native_abort", "gave up in native code (SIGABRT"),
+        136 | -8 => ("native_abort", "divided by zero in native code (SIGFPE"),
+        132 | -4 => ("illegal_instruction", "met an instruction this CPU lacks (SIGILL"),
+        _ => return None,
+    };
+    let message =
+        format!("the server {what}, exit status {exit}){doing}; the log says nothing about it");
+    Some(Guess::new(kind, message, None))
 }
 
 fn tell(
