@@ -436,16 +436,21 @@ impl<'a> Scope<'a> {
         let (begin, end) = self.bounds();
         let before = first.checked_sub(1).and_then(time);
         let after = time(last + 1);
+        let unseen = self.unseen(&looks);
         let outer = (
             before.or(begin).map_or(a, |begin| begin.min(a)),
             after.or(end).map_or(b, |end| end.max(b)),
         );
+        let outer = (
+            unseen.first().map_or(outer.0, |((from, _), _)| outer.0.min(*from)),
+            unseen.last().map_or(outer.1, |((_, to), _)| outer.1.max(*to)),
+        );
         // A command bounds its load also where no sample does.
-        let unseen = |bound: Option<i64>, at: i64| {
+        let unbound = |bound: Option<i64>, at: i64| {
             let near = |bound: i64| (bound - at).abs() <= running.gap();
             !bound.is_some_and(|bound| self.point.command.is_some() || near(bound))
         };
-        let open = before.is_none() && unseen(begin, a) || after.is_none() && unseen(end, b);
+        let open = before.is_none() && unbound(begin, a) || after.is_none() && unbound(end, b);
         let command = self.point.command.unwrap_or((
             running.times.first().copied().unwrap_or(a),
             running.times.last().copied().unwrap_or(b),

@@ -2,7 +2,7 @@
 
 use super::{Limit, Tone};
 use crate::engine::Signal;
-use crate::evidence::{Busy, Scope};
+use crate::evidence::{Busy, Scope, Track};
 use crate::number::{count, grouped, percent, plural};
 
 /// Share of the requests asked for from which the average is what was asked: the first and the last
@@ -12,6 +12,13 @@ const REACHED: f64 = 0.9;
 /// Share of prefilled tokens computed again from which it is no late booking of a warm-up; the
 /// recorded run without a pause booked 2% late.
 const AGAIN: f64 = 0.1;
+
+/// Share of the output tokens between samples that show nothing from which it is said, and no rate is
+/// given.
+const UNSEEN: f64 = 0.05;
+
+/// Share of them from which the samples tell no average.
+const UNSEEN_MOST: f64 = 0.5;
 
 /// How many ran at once on average, by the best witness the engine has.
 struct Average {
@@ -71,7 +78,7 @@ fn average(scope: &Scope<'_>) -> Option<Average> {
     let lags = scope.engine().ok()?.gauges_lag.is_some();
     // Samples that miss half of the load tell neither its average nor how long it was busy.
     let running = scope.track(Signal::Running).ok().filter(|_| !lags);
-    let running = running.and_then(|running| Some((scope.shown(&running).ok()?, running)));
+    let running = running.and_then(|running| Some((missed(scope, &running)?, running)));
     let (missed, running) = running.map_or((String::new(), None), |(m, r)| (m, Some(r)));
     let busy = running.as_ref().and_then(Busy::of);
     // What was generated in the part that no sample shows is in the counter too.
@@ -109,6 +116,19 @@ fn average(scope: &Scope<'_>) -> Option<Average> {
     );
     let requests = each * result.completed as f64 / length;
     (requests > 0.0).then_some(Average { requests, how, busy: None, open: false })
+}
+
+/// What to add to an average over the samples: what they miss, by their times or by the tokens that
+/// came while they show nothing. `None` where that is half of the load.
+fn missed(scope: &Scope<'_>, running: &Track) -> Option<String> {
+    let missed = scope.shown(running).ok()?;
+    let unseen = scope.share_unseen(running);
+    if unseen <= UNSEEN {
+        return Some(missed);
+    }
+    let share = percent(unseen);
+    let said = format!("{missed}; {share} of the output tokens came while they show nothing");
+    (unseen <= UNSEEN_MOST).then_some(said)
 }
 
 /// Without samples, and without times of prefill and decode: the times of all requests over the load
@@ -193,6 +213,65 @@ vllm:generation_tokens_total 640
                 "over 2.0 s busy",
                 "640 output tokens",
                 "320.0 a second",
+            ],
+        },
+        Case {
+            name: "samples between the waves: no average of the few that show something",
+            evidence: r#"
+== params
+concurrency=2
+== result
+{"backend":"vllm","num_prompts":6,"completed":6,"total_output_tokens":600,"duration":8.0}
+== before
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+vllm:generation_tokens_total 0
+vllm:request_success_total 0
+vllm:e2e_request_latency_seconds_sum 0
+vllm:e2e_request_latency_seconds_count 0
+== 0
+== 1
+vllm:num_requests_running 2
+== 2
+vllm:num_requests_running 0
+vllm:generation_tokens_total 200
+== 4
+vllm:generation_tokens_total 400
+== 6
+vllm:generation_tokens_total 600
+vllm:request_success_total 6
+vllm:e2e_request_latency_seconds_sum 9
+vllm:e2e_request_latency_seconds_count 6
+== 8
+== after
+"#,
+            tone: Some(Tone::Note),
+            says: &["1.1 requests were open at once on average, of 2"],
+        },
+        Case {
+            name: "samples of which some are between the waves: no rate",
+            evidence: r"
+== params
+concurrency=2
+== before
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+vllm:generation_tokens_total 0
+== 0
+== 1
+vllm:num_requests_running 2
+== 5
+vllm:num_requests_running 0
+vllm:generation_tokens_total 400
+== 6
+vllm:generation_tokens_total 600
+== 8
+== after
+",
+            tone: Some(Tone::Ok),
+            says: &[
+                "2.0 requests ran at once on average",
+                "33% of the output tokens came while they show nothing.",
             ],
         },
         Case {

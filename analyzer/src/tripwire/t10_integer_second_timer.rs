@@ -15,10 +15,11 @@ tripwire! {
     ///
     /// # How it decides
     /// The active window, from the first to the last sample with requests running or waiting, is the
-    /// shortest the load can have lasted; one sample wider on each side, and no wider than the load
-    /// command, is the longest. A duration shorter than the first by more than 1%, or longer than the
-    /// second by more than half a second and 1%, is a warning. Requests that the tool sends before its
-    /// clock starts (a test request, warm-ups) shorten the first: it begins when so many have finished.
+    /// shortest the load can have lasted; one sample wider on each side, wider where output tokens are
+    /// still counted, and no wider than the load command, is the longest. A duration shorter than the
+    /// first by more than 1%, or longer than the second by more than half a second and 1%, is a
+    /// warning. Requests that the tool sends before its
+    /// clock starts (a test request, warm-ups) shorten both: they begin when so many have finished.
     /// A whole number of seconds that agrees is only noted. Idle time between the readings is named,
     /// never included.
     ///
@@ -65,7 +66,9 @@ fn check(scope: &Scope<'_>) -> Result<Verdict, Missing> {
         return Err(Missing::lack(format!("{reason}: they do not show when the load ran")));
     }
     let Windows { inner, outer, open, .. } = scope.windows()?;
-    let inner = (inner.0.max(clock_start(scope)?.unwrap_or(inner.0)), inner.1);
+    let clock = clock_start(scope)?;
+    let inner = (clock.map_or(inner.0, |(_, over)| inner.0.max(over)), inner.1);
+    let outer = (clock.map_or(outer.0, |(before, _)| outer.0.max(before)).min(inner.0), outer.1);
     scope.covered()?;
     let extra = extra(scope)?;
     let server = scope.counter(Signal::GenerationTokens)?.total;
@@ -151,16 +154,18 @@ fn extra(scope: &Scope<'_>) -> Result<Extra, Missing> {
     Ok(Extra { all, unknown: if unknown > untimed.perhaps as f64 { unknown } else { 0.0 } })
 }
 
-/// When the requests had finished that the tool sends before its clock starts; `None` when it sends
-/// none or no sample shows it.
-fn clock_start(scope: &Scope<'_>) -> Result<Option<i64>, Missing> {
+/// The earliest and the latest that the load tool's clock can have started: the samples around the end
+/// of the requests that it sends before. `None` when it sends none or no sample shows it.
+fn clock_start(scope: &Scope<'_>) -> Result<Option<(i64, i64)>, Missing> {
     let untimed = scope.result()?.untimed(scope.point.output.as_deref(), &scope.point.params);
     let count = (untimed.known + untimed.perhaps) as f64;
     if count == 0.0 {
         return Ok(None);
     }
-    if let Some(over) = grown_by(scope, Signal::Finished, count) {
-        return Ok(Some(over));
+    if let Some((before, over)) = grown_by(scope, Signal::Finished, count) {
+        // Without those that it may have sent, its clock started earlier.
+        let before = if untimed.perhaps == 0 { before } else { i64::MIN };
+        return Ok(Some((before, over)));
     }
     // One that it may have sent does not make its duration unknown.
     if untimed.known == 0 {
@@ -170,7 +175,7 @@ fn clock_start(scope: &Scope<'_>) -> Result<Option<i64>, Missing> {
     let finished = scope.counter(Signal::Finished)?.total;
     let each = scope.counter(Signal::GenerationTokens)?.total / finished.max(1.0);
     let over = grown_by(scope, Signal::GenerationTokens, count * each);
-    over.map(Some).ok_or_else(|| {
+    over.map(|(_, over)| Some((i64::MIN, over))).ok_or_else(|| {
         Missing::lack(format!(
             "no sample shows when the {} had ended that the load tool sent before its clock started",
             plural(count, "request")
@@ -178,13 +183,14 @@ fn clock_start(scope: &Scope<'_>) -> Result<Option<i64>, Missing> {
     })
 }
 
-/// When a counter had grown by so much since the first sample.
-fn grown_by(scope: &Scope<'_>, signal: Signal, by: f64) -> Option<i64> {
+/// The last sample before a counter had grown by so much since the first one, and that after it.
+fn grown_by(scope: &Scope<'_>, signal: Signal, by: f64) -> Option<(i64, i64)> {
     let track = scope.track(signal).ok()?;
     let values = track.total();
     let before = values.iter().flatten().next().copied()?;
     let over = values.iter().position(|n| n.is_some_and(|n| n - before >= by))?;
-    track.times.get(over).copied()
+    let at = *track.times.get(over)?;
+    Some((over.checked_sub(1).and_then(|i| track.times.get(i).copied()).unwrap_or(at), at))
 }
 
 /// Time between the edges that was outside the active window, where it is a second or more.
@@ -306,6 +312,41 @@ vllm:generation_tokens_total{engine="0"} 500
 "#,
             status: Status::Pass,
             says: &["in 5.40 s", "worked 5.0 to"],
+        },
+        Case {
+            name: "samples between the waves, and a test request before the clock",
+            evidence: r#"
+== output
+Initial test run completed. Starting main benchmark run...
+== result
+{"backend":"vllm","num_prompts":6,"completed":6,"total_output_tokens":600,"duration":8.2}
+== before
+vllm:num_requests_running 0
+vllm:num_requests_waiting 0
+vllm:generation_tokens_total 0
+vllm:request_success_total 0
+== 0
+== 1
+vllm:generation_tokens_total 100
+vllm:request_success_total 1
+== 3
+vllm:num_requests_running 2
+== 4
+vllm:num_requests_running 0
+vllm:generation_tokens_total 300
+vllm:request_success_total 3
+== 6
+== 8
+vllm:generation_tokens_total 500
+vllm:request_success_total 5
+== 11
+vllm:generation_tokens_total 700
+vllm:request_success_total 7
+== 12
+== after
+"#,
+            status: Status::Pass,
+            says: &["in 8.20 s", "the server worked 0.0 to 11.0 s"],
         },
         Case {
             name: "a timer that runs on",
