@@ -164,9 +164,15 @@ fn several(source: &Source, begin: usize, end: usize) -> Option<Restarted> {
 /// it is of one server, then of another. A server that was started anew counts up again.
 fn swings(column: &Column, begin: usize, end: usize) -> bool {
     let values: Vec<f64> = values(column, begin, end).map(|(_, value)| value).collect();
-    let mut steps = values.windows(2).filter_map(|pair| Some(pair.get(1)? - pair.first()?));
-    let Some(fall) = steps.find(|step| *step < 0.0) else { return false };
-    steps.any(|step| step >= -fall) && steps.any(|step| step < 0.0)
+    let mut steps = values.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.get(1)?)));
+    let Some((high, low)) = steps.find(|(old, new)| fell(*old, *new)) else { return false };
+    steps.any(|(old, new)| new - old >= high - low) && steps.any(|(old, new)| fell(old, new))
+}
+
+/// Whether a counter fell. Sums over several writers' files may differ in their last bit: that is no
+/// fall.
+fn fell(old: f64, new: f64) -> bool {
+    new < old - old.abs() * SUM_NOISE
 }
 
 /// A counter's or start time's values between two readings. What is no number, or below 0, is neither.
@@ -241,8 +247,7 @@ fn own_counters<'a>(
     own.filter(|column| is_counter(readings, &column.series.name))
 }
 
-/// Counters that fell, each with the first reading that shows it, the value before and then. Sums
-/// over several writers' files may differ in their last bit: that is no fall.
+/// Counters that fell, each with the first reading that shows it, the value before and then.
 fn falls<'a>(
     source: &'a Source,
     readings: &'a Recording,
@@ -252,9 +257,7 @@ fn falls<'a>(
     own_counters(source, readings).filter_map(move |column| {
         let values: Vec<(usize, f64)> = values(column, begin, end).collect();
         values.windows(2).find_map(|pair| match *pair {
-            [(_, old), (reading, new)] if new < old - old.abs() * SUM_NOISE => {
-                Some((column, reading, old, new))
-            }
+            [(_, old), (reading, new)] if fell(old, new) => Some((column, reading, old, new)),
             _ => None,
         })
     })
@@ -384,6 +387,9 @@ mod tests {
             vllm(&readings)
         };
         assert!(matches!(counted(&[50.0, 300.0, 55.0, 310.0, 60.0]), Restarted::Several(_)));
+        // A sum over writers, added up in another order each time.
+        let noisy = counted(&[50.0, 300.3, 300.3 - 6e-14, 310.0, 310.0 - 6e-14, 320.0]);
+        assert_eq!(noisy, Restarted::No("counters"));
         // Two ends of one server.
         let twice = counted(&[50.0, 300.0, 0.0, 100.0, 200.0, 310.0, 5.0]);
         assert!(matches!(twice, Restarted::Yes(_)), "{twice:?}");

@@ -161,7 +161,9 @@ fn report(bundle: &Path, scratch: &Path) {
         process::milliseconds(&analyzer, &arguments, rounds)
     };
     let ours = write(bundle, 15);
-    let kilobytes = std::fs::metadata(&page).unwrap().len() as f64 / 1e3;
+    let written = std::fs::read_to_string(&page).unwrap();
+    assert!(written.contains("<svg"), "a page without its charts is no measure");
+    let kilobytes = written.len() as f64 / 1e3;
     println!(
         "report of that bundle: {ours:.1} ms, a page of {kilobytes:.0} kB (budgets 100, 2000)"
     );
