@@ -1,6 +1,15 @@
 //! The part of a load in which requests ran.
 
-use super::Track;
+use super::{Scope, Track};
+use crate::engine::Signal;
+use crate::number::percent;
+
+/// Share of the output tokens between samples that show nothing from which it is said, and no rate is
+/// given.
+const UNSEEN: f64 = 0.05;
+
+/// Share of them from which the samples tell no average.
+const UNSEEN_MOST: f64 = 0.5;
 
 /// The part of the load in which requests ran.
 #[derive(Debug, Clone, Copy)]
@@ -11,9 +20,38 @@ pub struct Busy {
     pub mean: f64,
 }
 
+/// What samples show of that part.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// How long it was, and how many ran.
+    pub busy: Busy,
+    /// The gauge of running requests.
+    pub metric: &'static str,
+    /// What to add to an average: what the samples miss, by their times or by the tokens that came
+    /// while they show nothing. Empty where that is little.
+    pub missed: String,
+}
+
+impl Scope<'_> {
+    /// The part of the load in which requests ran, as samples show it. `None` where gauges lag, none is
+    /// busy, or half of the load is missed: that tells neither an average nor how long it was busy.
+    pub fn busy(&self) -> Option<Seen> {
+        let running = self.track(Signal::Running).ok()?;
+        self.engine().ok().filter(|engine| engine.gauges_lag.is_none())?;
+        let mut missed = self.shown(&running).ok()?;
+        let unseen = self.share_unseen(&running);
+        if unseen > UNSEEN {
+            let share = percent(unseen);
+            missed += &format!("; {share} of the output tokens came while they show nothing");
+        }
+        let busy = Busy::of(&running).filter(|_| unseen <= UNSEEN_MOST)?;
+        Some(Seen { busy, metric: running.metric, missed })
+    }
+}
+
 impl Busy {
     /// Adds up the stretches between samples that begin with a request running. `None`: none does.
-    pub fn of(running: &Track) -> Option<Self> {
+    fn of(running: &Track) -> Option<Self> {
         Self::over(&running.times, &running.total())
     }
 

@@ -39,6 +39,23 @@ impl Scope<'_> {
     /// all the same, and how many. A busy server answers when it has a moment to spare: vLLM 0.32 on
     /// two cores, of 160 requests in waves of 16, between the waves.
     pub(super) fn unseen(&self, looks: &[(i64, bool)]) -> Vec<((i64, i64), f64)> {
+        let grown = self.grown(looks).into_iter();
+        grown.filter_map(|(stretch, by, busy)| (!busy).then_some((stretch, by))).collect()
+    }
+
+    /// The share of the output tokens of all samples that came between two which show nothing at work.
+    pub(super) fn share_unseen(&self, running: &Track) -> f64 {
+        let (mut unseen, mut all) = (0.0, 0.0);
+        for (_, by, busy) in self.grown(&self.looks(running)) {
+            all += by;
+            unseen += if busy { 0.0 } else { by };
+        }
+        if all > 0.0 { unseen / all } else { 0.0 }
+    }
+
+    /// The stretches between two samples in which output tokens were counted, how many, and whether
+    /// one of the two shows requests at work.
+    fn grown(&self, looks: &[(i64, bool)]) -> Vec<((i64, i64), f64, bool)> {
         let Ok(tokens) = self.track(Signal::GenerationTokens) else { return Vec::new() };
         let counts: BTreeMap<i64, f64> = tokens
             .times
@@ -46,21 +63,12 @@ impl Scope<'_> {
             .zip(tokens.total())
             .filter_map(|(t, count)| Some((*t, count?)))
             .collect();
-        let stretch = |pair: &[(i64, bool)]| match pair {
-            [(from, false), (to, false)] => {
-                let grown = counts.get(to)? - counts.get(from)?;
-                (grown > 0.0).then_some(((*from, *to), grown))
-            }
-            _ => None,
+        let stretch = |pair: &[(i64, bool)]| {
+            let [(from, before), (to, after)] = pair else { return None };
+            let by = counts.get(to)? - counts.get(from)?;
+            (by > 0.0).then_some(((*from, *to), by, *before || *after))
         };
         looks.windows(2).filter_map(stretch).collect()
-    }
-
-    /// The share of the output tokens that came between samples which show nothing at work.
-    pub fn share_unseen(&self, running: &Track) -> f64 {
-        let unseen: f64 = self.unseen(&self.looks(running)).iter().map(|(_, grown)| grown).sum();
-        let all = self.counter(Signal::GenerationTokens).map_or(0.0, |tokens| tokens.total);
-        if all > 0.0 { unseen / all } else { 0.0 }
     }
 
     /// For engines whose gauges stay when the last request has ended: the first sample that counts

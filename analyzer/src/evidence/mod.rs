@@ -17,7 +17,7 @@ mod scope;
 mod time;
 
 pub use account::Account;
-pub use busy::Busy;
+pub use busy::{Busy, Seen};
 pub use need::Need;
 pub use recording::{Column, Recording};
 pub use restart::{Lifetimes, Restart, Restarted};

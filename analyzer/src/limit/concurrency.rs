@@ -2,7 +2,7 @@
 
 use super::{Limit, Tone};
 use crate::engine::Signal;
-use crate::evidence::{Busy, Scope, Track};
+use crate::evidence::{Scope, Seen};
 use crate::number::{count, grouped, percent, plural};
 
 /// Share of the requests asked for from which the average is what was asked: the first and the last
@@ -12,13 +12,6 @@ const REACHED: f64 = 0.9;
 /// Share of prefilled tokens computed again from which it is no late booking of a warm-up; the
 /// recorded run without a pause booked 2% late.
 const AGAIN: f64 = 0.1;
-
-/// Share of the output tokens between samples that show nothing from which it is said, and no rate is
-/// given.
-const UNSEEN: f64 = 0.05;
-
-/// Share of them from which the samples tell no average.
-const UNSEEN_MOST: f64 = 0.5;
 
 /// How many ran at once on average, by the best witness the engine has.
 struct Average {
@@ -76,13 +69,9 @@ fn rate(scope: &Scope<'_>, busy: Option<f64>) -> Option<String> {
 
 fn average(scope: &Scope<'_>) -> Option<Average> {
     let lags = scope.engine().ok()?.gauges_lag.is_some();
-    // Samples that miss half of the load tell neither its average nor how long it was busy.
-    let running = scope.track(Signal::Running).ok().filter(|_| !lags);
-    let running = running.and_then(|running| Some((missed(scope, &running)?, running)));
-    let (missed, running) = running.map_or((String::new(), None), |(m, r)| (m, Some(r)));
-    let busy = running.as_ref().and_then(Busy::of);
+    let seen = scope.busy();
     // What was generated in the part that no sample shows is in the counter too.
-    let seconds = busy.map(|busy| busy.seconds).filter(|_| missed.is_empty());
+    let seconds = seen.as_ref().filter(|seen| seen.missed.is_empty()).map(|seen| seen.busy.seconds);
     if let Some((tokens, passes)) = decode_batches(scope) {
         let how = format!(
             "{} tokens in {} decode passes (sglang:realtime_tokens_total, {})",
@@ -92,8 +81,8 @@ fn average(scope: &Scope<'_>) -> Option<Average> {
         );
         return Some(Average { requests: tokens / passes, how, busy: seconds, open: false });
     }
-    if let (Some(busy), Some(running)) = (busy, running) {
-        let how = format!("{} over {} s busy{missed}", running.metric, grouped(busy.seconds, 1));
+    if let Some(Seen { busy, metric, missed }) = seen {
+        let how = format!("{metric} over {} s busy{missed}", grouped(busy.seconds, 1));
         return Some(Average { requests: busy.mean, how, busy: seconds, open: false });
     }
     // Gauges that lag show how many were admitted, not when: the times of the requests do.
@@ -116,19 +105,6 @@ fn average(scope: &Scope<'_>) -> Option<Average> {
     );
     let requests = each * result.completed as f64 / length;
     (requests > 0.0).then_some(Average { requests, how, busy: None, open: false })
-}
-
-/// What to add to an average over the samples: what they miss, by their times or by the tokens that
-/// came while they show nothing. `None` where that is half of the load.
-fn missed(scope: &Scope<'_>, running: &Track) -> Option<String> {
-    let missed = scope.shown(running).ok()?;
-    let unseen = scope.share_unseen(running);
-    if unseen <= UNSEEN {
-        return Some(missed);
-    }
-    let share = percent(unseen);
-    let said = format!("{missed}; {share} of the output tokens came while they show nothing");
-    (unseen <= UNSEEN_MOST).then_some(said)
 }
 
 /// Without samples, and without times of prefill and decode: the times of all requests over the load

@@ -383,6 +383,28 @@ mod tests {
     }
 
     #[test]
+    fn a_load_that_samples_hardly_saw_has_no_rate_and_no_average() {
+        // Two waves: one is sampled at work, the other only by its tokens.
+        let readings = [(0, 0, 0), (1, 4, 0), (2, 0, 400), (3, 0, 400), (4, 0, 800), (5, 0, 800)];
+        let text: String = readings
+            .iter()
+            .map(|(t, running, tokens)| {
+                format!(
+                    "== {t}\nvllm:num_requests_running {running}\n\
+                     vllm:num_requests_waiting 0\nvllm:generation_tokens_total {tokens}\n"
+                )
+            })
+            .collect();
+        let seen = |text: &str| {
+            let run = crate::tripwire::example::run(&format!("{text}== after\n"));
+            let page = page(&[Judged { run: Some(&run), findings: Vec::new() }]);
+            ["4.0 on average", "while busy", "was at work for"].map(|said| page.contains(said))
+        };
+        assert_eq!(seen(&text), [false; 3]);
+        assert_eq!(seen(&text.replace("_total 800", "_total 400")), [true; 3]);
+    }
+
+    #[test]
     fn no_text_of_an_input_changes_the_pages_structure() {
         for points in [1, 3] {
             // As long as the hostile ones, so that what is cut by length is cut alike.

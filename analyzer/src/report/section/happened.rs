@@ -2,7 +2,7 @@
 
 use super::{View, at_work, duration, heading};
 use crate::engine::Signal;
-use crate::evidence::{Busy, Group, Run, Scope, Track};
+use crate::evidence::{Group, Run, Scope, Track};
 use crate::finding::{Finding, Status};
 use crate::number::{count, grouped, percent, plural};
 use crate::report::shown::Shown;
@@ -58,7 +58,8 @@ impl Figures {
         let lags = engine.is_some_and(|engine| engine.gauges_lag.is_some());
         let running = gauge(Signal::Running);
         let totals = running.as_ref().map(Track::total).unwrap_or_default();
-        let busy = running.as_ref().and_then(Busy::of).filter(|_| !lags);
+        // Of a load that the samples do not show whole, only the highest values are said.
+        let busy = scope.busy().filter(|seen| seen.missed.is_empty()).map(|seen| seen.busy);
         let waiting = gauge(Signal::Waiting).filter(|_| !lags);
         let cache = gauge(Signal::KvUsage);
         let cache = cache.iter().flat_map(|track| &track.replicas).filter_map(|(_, v)| highest(v));
@@ -67,7 +68,9 @@ impl Figures {
         let tokens = total(Signal::GenerationTokens);
         Self {
             requested: scope.requested().map(|asked| asked.at_once),
-            length: at_work(scope).map(|(begin, end)| end.saturating_sub(begin)),
+            length: at_work(scope)
+                .filter(|_| busy.is_some())
+                .map(|(begin, end)| end.saturating_sub(begin)),
             finished: total(Signal::Finished),
             tokens,
             peak_running: highest(&totals),
