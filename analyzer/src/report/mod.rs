@@ -386,15 +386,13 @@ mod tests {
     fn a_load_that_samples_hardly_saw_has_no_rate_and_no_average() {
         // Two waves: one is sampled at work, the other only by its tokens.
         let readings = [(0, 0, 0), (1, 4, 0), (2, 0, 400), (3, 0, 400), (4, 0, 800), (5, 0, 800)];
-        let text: String = readings
-            .iter()
-            .map(|(t, running, tokens)| {
-                format!(
-                    "== {t}\nvllm:num_requests_running {running}\n\
-                     vllm:num_requests_waiting 0\nvllm:generation_tokens_total {tokens}\n"
-                )
-            })
-            .collect();
+        let mut text = String::from("== before\nvllm:generation_tokens_total 0\n");
+        for (t, running, tokens) in readings {
+            text += &format!(
+                "== {t}\nvllm:num_requests_running {running}\nvllm:num_requests_waiting 0\n\
+                 vllm:generation_tokens_total {tokens}\n"
+            );
+        }
         let seen = |text: &str| {
             let run = crate::tripwire::example::run(&format!("{text}== after\n"));
             let page = page(&[Judged { run: Some(&run), findings: Vec::new() }]);
