@@ -1,15 +1,9 @@
 //! The part of a load in which requests ran.
 
+use super::missed::{BLIND, SAID};
 use super::{Scope, Track};
 use crate::engine::Signal;
 use crate::number::percent;
-
-/// Share of the output tokens between samples that show nothing from which it is said, and no rate is
-/// given.
-const UNSEEN: f64 = 0.05;
-
-/// Share of them from which the samples tell no average.
-const UNSEEN_MOST: f64 = 0.5;
 
 /// The part of the load in which requests ran.
 #[derive(Debug, Clone, Copy)]
@@ -40,11 +34,11 @@ impl Scope<'_> {
         self.engine().ok().filter(|engine| engine.gauges_lag.is_none())?;
         let mut missed = self.shown(&running).ok()?;
         let unseen = self.share_unseen(&running);
-        if unseen > UNSEEN {
+        if unseen > SAID {
             let share = percent(unseen);
             missed += &format!("; {share} of the output tokens came while they show nothing");
         }
-        let busy = Busy::of(&running).filter(|_| unseen <= UNSEEN_MOST)?;
+        let busy = Busy::of(&running).filter(|_| unseen <= BLIND)?;
         Some(Seen { busy, metric: running.metric, missed })
     }
 }

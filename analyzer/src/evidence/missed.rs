@@ -9,11 +9,12 @@ use crate::number::percent;
 /// Sampling intervals from which two samples are too far apart to speak for the time between them.
 const GAP: i64 = 4;
 
-/// Share of the load that samples may miss before it is said beside what they do not show.
-const SAID: f64 = 0.05;
+/// Share of the load, of its time or of its output tokens, that samples may miss before it is said
+/// beside what they do not show.
+pub(super) const SAID: f64 = 0.05;
 
-/// Share of the load that samples may miss before what they do not show proves nothing.
-const BLIND: f64 = 0.5;
+/// The same share, before what they do not show proves nothing.
+pub(super) const BLIND: f64 = 0.5;
 
 impl Scope<'_> {
     /// Per sample, whether requests run or wait in it.
